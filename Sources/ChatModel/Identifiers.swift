@@ -134,6 +134,19 @@ public struct Incarnation: Hashable, Sendable, Comparable {
     }
 
     public static func < (a: Incarnation, b: Incarnation) -> Bool { a.number < b.number }
+
+    /// The epoch of the room (PROTOCOL.md, "Resume").
+    /// - Parameter generation: how often the cluster was made from a backup: that gives seqs out again.
+    public func epoch(generation: UInt64) -> String {
+        let life = String(number, radix: 36)
+        return generation == 0 ? life : life + "." + String(generation, radix: 36)
+    }
+
+    /// The life that an epoch names; nil for a text that is none.
+    public init?(epoch: String) {
+        guard let number = UInt64(epoch.prefix { $0 != "." }, radix: 36) else { return nil }
+        self.init(number)
+    }
 }
 
 /// Milliseconds since 1970-01-01T00:00:00Z, as in every `time` and `…At` of the protocol.

@@ -88,11 +88,14 @@ public struct TapBatch: Sendable, Hashable {
     public var window: UInt64
     /// Each key once; at most `Limits.tapKeys`.
     public var sums: [TallyCount]
+    /// The life of the room in which they were tapped: another one counts none of them. nil: the lane was not told.
+    public var incarnation: Incarnation?
 
-    public init(life: UInt64, window: UInt64, sums: [TallyCount]) {
+    public init(life: UInt64, window: UInt64, sums: [TallyCount], of incarnation: Incarnation?) {
         self.life = life
         self.window = window
         self.sums = sums
+        self.incarnation = incarnation
     }
 }
 
@@ -119,6 +122,11 @@ extension ChatError {
 
     public static func noTally(_ key: String, _ room: RoomID) -> ChatError {
         ChatError(.notFound, "there is no tally \(key) in \(room)", field: "key")
+    }
+
+    /// 404: the room in which it was tapped was deleted, and is made anew.
+    public static func tappedBefore(_ room: RoomID) -> ChatError {
+        ChatError(.notFound, "the room \(room) in which this was tapped was deleted")
     }
 
     public static func tallyClosed(_ key: String, _ room: RoomID) -> ChatError {

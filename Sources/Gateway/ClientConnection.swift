@@ -396,7 +396,8 @@ final class ClientConnection: ConnectionHandler {
         if session == nil, failure.isOfConnect, failure.error.code == .tooLarge, failure.error.field == "token" {
             return lane.refuse(failure.error, failure.id, self)
         }
-        reply(failure.id, error: failure.error)
+        // Nobody waits for the answer to a tap without an ID, be it a wrong one.
+        if !failure.isUnanswered { reply(failure.id, error: failure.error) }
         if malformedInARow >= Self.malformedMax { close(.policyViolation, "too many malformed requests") }
     }
 
@@ -489,7 +490,12 @@ final class ClientConnection: ConnectionHandler {
     /// session came back with the other subprotocol.
     func lose(_ frame: SharedFrame, of room: RoomID) {
         guard frame.traffic != .status, let session else { return }
-        session.state.losses.note(room: room, keptSeqs: frame.keptSeqs, unkept: frame.unkept, barrage: frame.barrage)
+        if frame.traffic == .totals {
+            session.state.losses.noteTotals(of: room)
+        } else {
+            session.state.losses.note(
+                room: room, keptSeqs: frame.keptSeqs, unkept: frame.unkept, barrage: frame.barrage)
+        }
         // Through the queue, whose end tells losses in their place.
         flushQueueLater()
     }
@@ -544,7 +550,7 @@ final class ClientConnection: ConnectionHandler {
     /// When the socket has taken everything, what was lost is told in its place, before anything newer.
     private func afterWriting() {
         guard !tcp.isWriting, queue.isEmpty else { return }
-        if let session, !session.state.losses.isEmpty { lane.tellLosses(of: session) }
+        if let session { lane.tellLosses(of: session) }
         if case .draining = phase { tcp.shutdownThenClose() }
     }
 

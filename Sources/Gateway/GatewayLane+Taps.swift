@@ -37,7 +37,10 @@ extension GatewayLane {
             refuse(tap, number, session, tooManyTaps)
             return true
         }
-        let intake = intake(of: tap.room, session)
+        guard let intake = intake(of: tap.room, voice.incarnation, session) else {
+            refuse(tap, number, session, .tappedBefore(tap.room))
+            return true
+        }
         let waiter = number.map { (session: session.id, request: $0) }
         guard intake.windows.add(tap.delta, to: tap.key, waiter: waiter, at: loop.nowMilliseconds) else {
             refuse(tap, number, session, tooManyTaps)
@@ -59,11 +62,26 @@ extension GatewayLane {
         if let number { answerTap(session.id, number, tap.room, .failure(error)) }
     }
 
-    private func intake(of room: RoomID, _ session: LaneSession) -> TapIntake {
-        if let intake = taps[room] { return intake }
-        let intake = TapIntake(life: life, address: address(of: session), caller: session.state.caller)
+    /// - Returns: nil when the room was deleted in which the session is.
+    private func intake(of room: RoomID, _ incarnation: Incarnation?, _ session: LaneSession) -> TapIntake? {
+        if let intake = taps[room] {
+            let (own, others) = (incarnation ?? Incarnation(0), intake.windows.incarnation ?? Incarnation(0))
+            guard own > others else { return own == others ? intake : nil }
+            giveUp(intake, room)
+        }
+        let intake = TapIntake(
+            life: life, of: incarnation, address: address(of: session), caller: session.state.caller)
         taps[room] = intake
         return intake
+    }
+
+    /// The room was deleted, and is made anew. Its last window may have been counted before.
+    private func giveUp(_ intake: TapIntake, _ room: RoomID) {
+        let (waiters, dropped) = intake.windows.giveUp()
+        shared.figures.tapsDropped.add(Int(clamping: dropped))
+        waitingTaps -= waiters.count
+        let error = ChatError(.unavailable, "the room in which this was tapped was deleted", retryAfterMs: 500)
+        for waiter in waiters { answerTap(waiter.session, waiter.request, room, .failure(error)) }
     }
 
     private func schedule(_ intake: TapIntake, of room: RoomID) {

@@ -362,9 +362,15 @@ final class GatewayLane {
 
     func noteShed(_ session: LaneSession) { shared.figures.shedSessions.add() }
 
-    /// Tells a session that keeps up again what it was not given.
+    /// Tells a session that keeps up again what it was not given, and present totals in place of those.
     func tellLosses(of session: LaneSession) {
         guard let connection = session.connection else { return }
-        for push in session.state.takeLosses() { connection.push(push) }
+        if !session.state.losses.isEmpty {
+            for push in session.state.takeLosses() { connection.push(push) }
+        }
+        guard !session.state.losses.withoutTotals.isEmpty else { return }
+        for room in session.state.losses.takeTotals() where connection.views[room] != nil {
+            if let push = hubs[room]?.totals.push { connection.push(.tallies(push)) }
+        }
     }
 }

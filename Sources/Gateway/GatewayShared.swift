@@ -214,7 +214,7 @@ struct GatewayFigures: Sendable {
     func dropped(_ traffic: FrameTraffic, count: Int) {
         switch traffic {
         case .messages: droppedMessages.add(count)
-        case .barrage, .status: droppedBarrage.add(count)
+        case .barrage, .status, .totals: droppedBarrage.add(count)
         case .reply: break
         }
     }

@@ -17,6 +17,7 @@ final class Hub {
 
     /// The stream that its viewers have been shown, and the losses that they have still to be told.
     var shown = ShownStream()
+    private(set) var totals: ToldTotals
 
     /// Only creator and managers may speak.
     var isMuted = false
@@ -26,6 +27,7 @@ final class Hub {
     init(room: RoomID, lane: GatewayLane) {
         self.room = room
         self.lane = lane
+        totals = ToldTotals(of: room)
     }
 
     /// All of them, for people who ask about them.
@@ -81,6 +83,7 @@ final class Hub {
     func broadcast(_ shared: SharedFrame, except excluded: [ClientConnection] = []) {
         lane.regroup()
         if let seqs = shared.keptSeqs { shown.show(seqs) }
+        if shared.traffic == .totals { totals.note(shared) }
         var frames = LaneFrames(shared, of: room, countedIn: lane.buffers)
         let inStep = isStreamRead ? goOnWithStream(shared, except: excluded) : nil
         for audience in audiences where !audience.isEmpty {

@@ -92,6 +92,7 @@ final class LaneFrame: QueuedFrame {
             case .messages: isDroppable ? .messages : .reply
             case .barrage(let priority): .barrage(priority)
             case .status: .status
+            case .totals: .totals
             }
         self.room = room
         keptSeqs = frame.keptSeqs

@@ -1,7 +1,7 @@
 import ChatModel
 import RoomProtocol
 
-/// One room's taps on one lane. It outlives the viewers who have tapped, until its last window is settled.
+/// The taps of one life of a room on one lane. It outlives the viewers who have tapped, until its last window is settled.
 final class TapIntake {
     var windows: TapWindows
     /// The caller that a batch names: any session that has tapped.
@@ -10,8 +10,8 @@ final class TapIntake {
     /// A timer is set for the end of the window.
     var isScheduled = false
 
-    init(life: UInt64, address: SessionAddress, caller: Caller) {
-        windows = TapWindows(life: life)
+    init(life: UInt64, of incarnation: Incarnation?, address: SessionAddress, caller: Caller) {
+        windows = TapWindows(life: life, of: incarnation)
         (self.address, self.caller) = (address, caller)
     }
 }

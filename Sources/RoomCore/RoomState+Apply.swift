@@ -36,10 +36,12 @@ extension RoomState {
         // These concern a deleted room.
         if case .undeleteRoom = command.body { return try undeleteRoom(for: command, &outcome) }
         if case .purgeRoom = command.body { return try purgeRoom(for: command, &outcome) }
+        // A window that has been counted is answered as it was, also in a room that was closed or deleted since.
+        if case .tap(let batch) = command.body { return try tap(batch, for: command, &outcome) }
         guard exists else { throw ChatError(.notFound, "there is no room \(room)") }
         switch command.body {
         // These concern a closed room too.
-        case .createRoom, .expire, .webhookDelivered, .undeleteRoom, .purgeRoom:
+        case .createRoom, .expire, .webhookDelivered, .undeleteRoom, .purgeRoom, .tap:
             throw ChatError(.conflict, "the room \(room) exists")
         case .closeRoom(let options):
             return try closeRoom(options, for: command, &outcome)
@@ -53,9 +55,6 @@ extension RoomState {
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, for: command, &outcome)
-        case .tap(let batch):
-            // A window that has been counted is answered as it was, also in a room that was closed since.
-            return try tap(batch, for: command, &outcome)
         case .post, .updateRoom, .recall, .pin, .amend, .tally, .setManager, .setMember, .setRole, .setBlacklist,
             .setMute, .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear,
             .addRobots, .removeRobots, .registerUpload, .openPoll, .vote, .closePoll:
@@ -152,7 +151,7 @@ extension RoomState {
         for key in ledger.prune(at: now) {
             outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: nil))
         }
-        for life in tallies.prune(at: now) { outcome.rows.append(tapsRow(life, nil)) }
+        for life in taps.prune(at: now) { outcome.rows.append(tapsRow(life, nil)) }
         guard let seconds = record?.info.slowModeSeconds else { return }
         for (user, spoken) in slow.prune(seconds: seconds, at: now) { outcome.rows.append(slowRow(user, spoken)) }
     }

@@ -21,8 +21,6 @@ extension RoomState {
         for element in queue.transientElements { drop(element.key, &outcome) }
         forgetRobots(Array(robots.keys), &outcome)
         for user in slow.times.keys.sorted() { outcome.rows.append(slowRow(user, nil)) }
-        // No window of before can be counted in it any more.
-        for life in tallies.forgetLives() { outcome.rows.append(tapsRow(life, nil)) }
         // Nothing of it ends while it is aside.
         putMembersWithDeadlines(withDeadline: false, &outcome)
         for entry in polls.all { outcome.rows.append(pollRow(entry.record, withDeadline: false)) }

@@ -5,11 +5,14 @@ extension RoomState {
     /// All of them, `like` first.
     public var tallyList: [Tally] { tallies.all }
 
+    /// Those that somebody has set or tapped: what viewers may have been told.
+    public var writtenTallies: [Tally] { tallies.written }
+
     public func tally(_ key: String) -> Tally? { tallies[key] }
 
     /// The answer to a window that has been counted; nil for one that is new.
     public func counted(_ batch: TapBatch) -> [Int64]? {
-        guard let memory = tallies.memory(of: batch.life), batch.window <= memory.window else { return nil }
+        guard let memory = taps.memory(of: batch.life), batch.window <= memory.window else { return nil }
         return batch.window == memory.window ? memory.results : []
     }
 
@@ -19,6 +22,8 @@ extension RoomState {
     {
         try requireServer(command.actor)
         if let results = counted(batch) { return .tapped(results) }
+        guard let incarnation else { throw ChatError(.notFound, "there is no room \(room)") }
+        guard batch.incarnation ?? incarnation == incarnation else { throw .tappedBefore(room) }
         try requireOpen()
         var results: [Int64] = []
         for sum in batch.sums {
@@ -29,7 +34,7 @@ extension RoomState {
             }
         }
         let memory = TapMemory(window: batch.window, time: outcome.time, results: results)
-        if let forgotten = tallies.remember(memory, of: batch.life) { outcome.rows.append(tapsRow(forgotten, nil)) }
+        if let forgotten = taps.remember(memory, of: batch.life) { outcome.rows.append(tapsRow(forgotten, nil)) }
         outcome.rows.append(tapsRow(batch.life, memory))
         return .tapped(results)
     }
@@ -52,8 +57,10 @@ extension RoomState {
         case .remove:
             try requireServer(command.actor)
             _ = try requireTally(key)
-            // `like` is as if it were new then.
-            if tallies.remove(key) {
+            if key == Tally.like {
+                // It is as if it were new then. Its row stays, so that viewers are told of it by another leader, too.
+                put(Tally(key: key), &outcome)
+            } else if tallies.remove(key) {
                 outcome.rows.append(CatalogueChange(kind: .tally, key: key, value: nil))
             }
             return .done
@@ -111,6 +118,6 @@ extension RoomState {
     func tapsRow(_ life: UInt64, _ memory: TapMemory?) -> CatalogueChange {
         CatalogueChange(
             kind: .taps, key: String(life, radix: 16), value: memory.map { .taps($0) },
-            deadline: memory.map { TallyTable.sweepTime($0.time) })
+            deadline: memory.map { TapLives.sweepTime($0.time) })
     }
 }

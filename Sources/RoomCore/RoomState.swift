@@ -17,6 +17,8 @@ public struct RoomState: Sendable {
     var robots: [UserID: RobotRecord] = [:]
     var tallies = TallyTable()
     var polls = PollTable()
+    /// The windows of taps that this room and earlier ones of the ID have counted.
+    var taps = TapLives()
     var ledger = CommandLedger()
     /// The debt to the app's webhook.
     var owed = WebhookRecord()
@@ -27,7 +29,7 @@ public struct RoomState: Sendable {
     private var unkept = (index: UInt64(0), count: UInt64(0))
 
     /// - Parameters:
-    ///   - rows: the `.command` and `.webhook` rows that an earlier life of the room ID has left; all rows of one that
+    ///   - rows: the `.command`, `.taps` and `.webhook` rows that an earlier life of the room ID has left; all rows of one that
     ///     was deleted and can be had back.
     ///   - recentCommands: of that one, as for ``init(restoring:rows:recentCommands:)``.
     public init(absent room: RoomID, rows: [CatalogueChange] = [], recentCommands: [RecentCommand] = []) {
@@ -45,6 +47,7 @@ public struct RoomState: Sendable {
     private init(without room: RoomID, _ rows: [CatalogueChange]) {
         self.room = room
         ledger = CommandLedger(results: Self.results(in: rows))
+        taps = TapLives(rows)
         for case .webhook(let record)? in rows.map(\.value) { owed = record }
     }
 
@@ -82,18 +85,17 @@ public struct RoomState: Sendable {
                 owed = record
             case .tally(let tally):
                 tallies.set(tally)
-            case .taps(let memory):
-                if let life = UInt64(row.key, radix: 16) { _ = tallies.remember(memory, of: life) }
             case .poll(let record):
                 pollRecords.append(record)
             case .votes(let some):
                 votes.append((row.key, some))
-            case .room, .deletedRoom, .command, .upload, nil:
+            case .room, .deletedRoom, .command, .taps, .upload, nil:
                 break
             }
         }
         slow = SlowMode(times: times)
         polls = PollTable(pollRecords, votes: votes)
+        taps = TapLives(rows)
         ledger = CommandLedger(results: Self.results(in: rows))
         for recent in recentCommands {
             ledger.remember(
@@ -130,8 +132,8 @@ public struct RoomState: Sendable {
         sooner(idleDeadline)
         sooner(ledger.nextSweep)
         sooner(slow.nextSweep)
-        sooner(tallies.nextSweep)
         sooner(nextPollDeadline)
+        sooner(taps.nextSweep)
         sooner(deleted?.record.purgeAt)
         sooner((deleted?.uploads ?? uploads).nextDeadline)
         return next
@@ -160,7 +162,7 @@ public struct RoomState: Sendable {
         ).text
     }
 
-    /// The life of the room ends; results other than those of its posts stay.
+    /// The life of the room ends; results other than those of its posts stay, windows of taps too.
     mutating func becomeAbsent() {
         record = nil
         members = MemberTable()

@@ -88,6 +88,9 @@ struct WiredVoice: WireMessage {
         try walker.required(1, "session", &session)
         try walker.required(2, "role", &voice.role)
         try walker.optional(3, "mutedUntil", &voice.mutedUntil)
+        var number = voice.incarnation?.number
+        try walker.optional(4, "incarnation", &number)
+        if W.isDecoding { voice.incarnation = number.map { Incarnation($0) } }
     }
 }
 

@@ -454,6 +454,7 @@ extension SharedFrame.Traffic {
         case .status: 3
         case .barrage(.low): 4
         case .barrage(.high): 5
+        case .totals: 6
         }
     }
 
@@ -464,6 +465,7 @@ extension SharedFrame.Traffic {
         case 3: self = .status
         case 4: self = .barrage(.low)
         case 5: self = .barrage(.high)
+        case 6: self = .totals
         default: return nil
         }
     }

@@ -12,6 +12,8 @@ public struct SharedFrame: Sendable, Equatable {
         case barrage(Priority)
         /// Counts and states: only the newest matters.
         case status
+        /// Totals of tallies that have changed: a viewer who lacks some is told them again.
+        case totals
     }
 
     public var traffic: Traffic

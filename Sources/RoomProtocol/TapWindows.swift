@@ -35,6 +35,8 @@ public struct TapWindows: Sendable {
     }
 
     private let life: UInt64
+    /// The life of the room in which all of them were tapped.
+    public let incarnation: Incarnation?
     private var sums: [String: Int64] = [:]
     private var openedAt: UInt64 = 0
     private var openWaiters: [Waiter] = []
@@ -44,7 +46,10 @@ public struct TapWindows: Sendable {
     private var known: Set<String> = [Tally.like]
     private var unknownCount = 0
 
-    public init(life: UInt64) { self.life = life }
+    public init(life: UInt64, of incarnation: Incarnation?) {
+        self.life = life
+        self.incarnation = incarnation
+    }
 
     /// Nothing is added up and nothing on its way.
     public var isIdle: Bool { sums.isEmpty && sent == nil }
@@ -82,7 +87,8 @@ public struct TapWindows: Sendable {
         guard sent == nil, !sums.isEmpty else { return nil }
         let batch = TapBatch(
             life: life, window: window,
-            sums: sums.map { TallyCount(key: $0.key, count: $0.value) }.sorted { $0.key < $1.key })
+            sums: sums.map { TallyCount(key: $0.key, count: $0.value) }.sorted { $0.key < $1.key },
+            of: incarnation)
         // It counts from when its first tap came: a leader was missing since.
         sent = Sent(batch: batch, firstAt: openedAt, lastAt: now)
         (sentWaiters, openWaiters) = (openWaiters, [])
@@ -131,6 +137,15 @@ public struct TapWindows: Sendable {
         }
         settled.answers = waiters.compactMap { waiter in totals[waiter.key].map { (waiter, $0) } }
         return settled
+    }
+
+    /// Gives up all: the room is another one now, which counts none of them.
+    /// - Returns: as ``expire(hasLeader:at:)``.
+    public mutating func giveUp() -> (waiters: [Waiter], dropped: Int64) {
+        let dropped = ((sent?.batch.sums.map(\.count) ?? []) + sums.values).reduce(0, +)
+        let waiters = sentWaiters + openWaiters
+        (sent, sentWaiters, sums, unknownCount, openWaiters) = (nil, [], [:], 0, [])
+        return (waiters, dropped)
     }
 
     public struct Settled: Sendable {

@@ -1,20 +1,24 @@
 import ChatModel
 
 /// A session's right to speak in a room, as its leader has told the session's gateway, so that this can judge barrage
-/// that it does not pass on. The leader judges everything that it shows itself.
+/// and taps that it does not pass on. The leader judges everything that it shows itself.
 public struct Voice: Sendable, Hashable {
     public var role: Role
     /// Until when the session is muted; nil: it is not.
     public var mutedUntil: Timestamp?
+    /// The life of the room in which it may; nil: its leader has an older version, which does not say.
+    public var incarnation: Incarnation?
 
-    public init(role: Role, mutedUntil: Timestamp? = nil) {
+    public init(role: Role, mutedUntil: Timestamp? = nil, in incarnation: Incarnation? = nil) {
         self.role = role
         self.mutedUntil = mutedUntil
+        self.incarnation = incarnation
     }
 
     /// The right of a member, as it is now.
-    public init(_ member: Member, at now: Timestamp) {
+    public init(_ member: Member, in incarnation: Incarnation?, at now: Timestamp) {
         role = member.role
+        self.incarnation = incarnation
         if member.tempMuted { mutedUntil = now.adding(seconds: member.tempMuteSeconds) }
         if member.muted || member.blacklisted { mutedUntil = Timestamp(Int64.max) }
     }

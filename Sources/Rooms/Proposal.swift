@@ -39,6 +39,11 @@ struct Proposal: Sendable {
     var erasuresBefore: UInt64 = 0
 
     var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty || amends != nil }
+
+    /// The window of taps that its room does not propose again until it is decided.
+    var taps: TapBatch? {
+        if case .taps = origin, case .tap(let batch) = command.body { batch } else { nil }
+    }
 }
 
 /// A proposal that does not change any more, as one reference: it is handed on with each step towards its room.

@@ -125,7 +125,7 @@ extension RoomActor {
 
     func tellVoice(of visitor: Visitor, at now: Timestamp) {
         let member = presence.overlay(state.member(visitor.user, at: now))
-        stream.tell(visitor.lane, .voice(visitor.key.session, Voice(member, at: now)))
+        stream.tell(visitor.lane, .voice(visitor.key.session, Voice(member, in: state.incarnation, at: now)))
     }
 
     /// Gateways are told when the room is muted and when it is no more.

@@ -83,11 +83,7 @@ extension RoomActor {
 
     /// Names the life of this room: a seq means something only together with it. A restore gives seqs out again, so it
     /// begins a new life of every room.
-    var epoch: String {
-        let life = String(state.incarnation?.number ?? 0, radix: 36)
-        let generation = context.restoreGeneration
-        return generation == 0 ? life : life + "." + String(generation, radix: 36)
-    }
+    var epoch: String { (state.incarnation ?? Incarnation(0)).epoch(generation: context.restoreGeneration) }
 
     /// Answers the enters of the turn, behind everything that the turn showed: at least one, and as many as there is
     /// time for. The others are answered in the next turn.

@@ -15,6 +15,9 @@ extension RoomActor {
             // Applied, so it is on disk at a majority.
             return stream.tell(lane, .taps(window: batch.window, .success(results)))
         }
+        // The lane asks again before the log has decided: one proposal is enough.
+        if let window = tapsProposed[batch.life], batch.window <= window { return }
+        tapsProposed[batch.life] = batch.window
         propose(
             Proposal(
                 command: Command(id: nil, room: id, actor: .system, body: .tap(batch), facts: facts([])), key: nil,
@@ -55,7 +58,7 @@ extension RoomActor {
 
     /// A lane that was told something by another leader, or may have lost something, gets all totals.
     func tellTotals(to lane: Lane) {
-        let all = (state.tallyList + state.pollCounts).filter { $0.total > 0 }
+        let all = state.writtenTallies + state.pollCounts
         if !all.isEmpty { stream.tell(lane, .frame(frame(of: all))) }
     }
 
@@ -63,7 +66,7 @@ extension RoomActor {
         var writer = stream.blankWriter
         writer.append(
             .tallies(TalliesPush(room: id, totals: tallies.map { TallyCount(key: $0.key, count: $0.total) })))
-        return writer.frame(.status)
+        return writer.frame(.totals)
     }
 }
 

@@ -45,6 +45,8 @@ actor RoomActor {
     /// The same of messages that were amended.
     var recentlyAmended = RecentSeqs()
     var waiting = WaitingSessions()
+    /// The windows of taps that are proposed and not decided, by the life of their lane.
+    var tapsProposed: [UInt64: UInt64] = [:]
     var reading = RoomReading()
     var graces = Graces()
     /// Since when nothing has happened, as the host knows.
@@ -263,8 +265,9 @@ actor RoomActor {
     private func row(_ change: CatalogueChange, _ incarnation: Incarnation?, _ index: UInt64) -> CatalogueRow {
         CatalogueRow(
             room: id,
-            // Results outlive the room's life, and so does what the webhook is owed.
-            incarnation: [.command, .webhook].contains(change.kind) ? Incarnation(0) : incarnation ?? Incarnation(0),
+            // Results outlive the room's life, and so do windows of taps and what the webhook is owed.
+            incarnation: [.command, .taps, .webhook].contains(change.kind)
+                ? Incarnation(0) : incarnation ?? Incarnation(0),
             kind: change.kind.rawValue, key: change.key,
             value: change.value.map(CatalogueCodec.encode),
             deadline: change.deadline, index: index)

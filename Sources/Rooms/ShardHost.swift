@@ -184,7 +184,7 @@ final class ShardHost: GroupLogDelegate {
     /// - Parameter isInDoubt: whether gateways are to ask again, under the same number, where the leader is.
     func fail(_ proposals: [Proposal], _ error: ChatError, isInDoubt: Bool) {
         for proposal in proposals {
-            if proposal.isWaitedFor, let room = rooms[proposal.command.room] {
+            if proposal.isWaitedFor || proposal.taps != nil, let room = rooms[proposal.command.room] {
                 room.assumeIsolated { $0.release(proposal) }
             }
             refusals.fail(proposal, error, isInDoubt: isInDoubt)

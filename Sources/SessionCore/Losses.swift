@@ -15,15 +15,25 @@ public struct Losses: Sendable, Hashable {
     public static let rangesMax = 32
 
     public private(set) var rooms: [RoomLoss] = []
+    /// Rooms of which totals of tallies were lost. Nothing is named lost, and nothing has to wait until they are told again.
+    public private(set) var withoutTotals: Set<RoomID> = []
 
     public init() {}
 
+    /// Whether there is nothing that the client must be told before anything newer.
     public var isEmpty: Bool { rooms.isEmpty }
 
     public mutating func note(_ frame: some QueuedFrame) {
-        guard let room = frame.room, frame.traffic != .status, frame.traffic != .reply else { return }
-        note(room: room, keptSeqs: frame.keptSeqs, unkept: frame.unkeptCount, barrage: frame.barrageCount)
+        guard let room = frame.room else { return }
+        switch frame.traffic {
+        case .status, .reply: break
+        case .totals: noteTotals(of: room)
+        case .messages, .barrage:
+            note(room: room, keptSeqs: frame.keptSeqs, unkept: frame.unkeptCount, barrage: frame.barrageCount)
+        }
     }
+
+    public mutating func noteTotals(of room: RoomID) { withoutTotals.insert(room) }
 
     public mutating func note(room: RoomID, keptSeqs: ClosedRange<UInt64>?, unkept: Int, barrage: Int) {
         let index: Int
@@ -50,7 +60,16 @@ public struct Losses: Sendable, Hashable {
     }
 
     /// Forgets a room that the session has left: nobody waits for it.
-    public mutating func forget(_ room: RoomID) { rooms.removeAll { $0.room == room } }
+    public mutating func forget(_ room: RoomID) {
+        rooms.removeAll { $0.room == room }
+        withoutTotals.remove(room)
+    }
+
+    /// Hands over the rooms whose totals are to be told again.
+    public mutating func takeTotals() -> [RoomID] {
+        defer { withoutTotals = [] }
+        return withoutTotals.sorted()
+    }
 
     /// Hands everything over.
     public mutating func take() -> [RoomLoss] {

@@ -22,6 +22,8 @@ public enum FrameTraffic: Sendable, Hashable {
     case barrage(Priority)
     /// Counts and states: dropped with barrage; the next one says more.
     case status
+    /// Totals of tallies: dropped in the same way; the next frame says others, so all are told when the client keeps up.
+    case totals
 }
 
 /// Frames that wait for one connection whose socket is full, bounded in bytes.
@@ -73,7 +75,9 @@ public struct SendQueue<Frame: QueuedFrame> {
     /// - Parameter dropped: told of each frame that went, for the figures.
     public mutating func shed(to bytesMax: Int, losses: inout Losses, dropped: (Frame) -> Void = { _ in }) {
         for priority in [Priority.low, .normal, .high] {
-            shed(to: bytesMax, &losses, dropped) { $0 == .barrage(priority) || priority == .low && $0 == .status }
+            shed(to: bytesMax, &losses, dropped) { traffic in
+                traffic == .barrage(priority) || priority == .low && (traffic == .status || traffic == .totals)
+            }
         }
         if byteCount > bytesMax { shed(to: 0, &losses, dropped) { $0 == .messages } }
     }

@@ -153,7 +153,7 @@ extension Session {
     ) -> [Effect] {
         var effects = join(room, Stay(result, notifyExt: notifyExt))
         effects.append(.heard(room, through: result.seq))
-        voices[room] = Voice(result.me, at: now)
+        voices[room] = Voice(result.me, in: Incarnation(epoch: result.epoch), at: now)
         return effects
     }
 

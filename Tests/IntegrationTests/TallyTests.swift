@@ -153,6 +153,47 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a wrong tap without an id gets no answer`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("wrong")
+                let ann = try await TestClient.connected(node, "ann", encoding: .json)
+                try await ann.enter(room)
+                let before = await ann.items.count
+                for body in [
+                    #"{"room":"wrong"}"#, #"{"room":"wrong","key":"a b"}"#, #"{"room":"wrong","key":"like","delta":0}"#,
+                ] {
+                    await ann.write(text: #"{"tally":\#(body)}"#)
+                }
+                _ = try await ann.done(.ping)
+                #expect(await ann.items.count == before + 1, "the reply to ping")
+            }
+        }
+
+        @Test func `a viewer that was too slow for totals is told them when it reads again`() async throws {
+            let settings = TestNode.highRates.merging(["heartbeatSeconds": 600]) { $1 }
+            try await TestNode.run(["session": settings]) { node in
+                let room = try await node.createRoom("slow")
+                let sender = try await TestClient.entered(node, "sender", room)
+                let other = try await TestClient.entered(node, "other", room)
+                let slow = try await TestClient.entered(node, "slow", room)
+                await slow.socket.stopReading()
+                let large = String(repeating: "x", count: 32 * 1024 - 8)
+                var count = 0
+                while try await node.metric("chatroom_dropped_total", labels: #"cause="slow""#) == 0 {
+                    var underWay: [UInt32] = []
+                    for _ in 0..<40 { underWay.append(await sender.begin(.text(room, large))) }
+                    for id in underWay { _ = try await sender.reply(to: id).get() }
+                    count += 40
+                    try #require(count < 4000, "a reader that has stopped must lose something")
+                }
+                // It comes behind a loss that has not been told, so the viewer is not given it.
+                #expect(try await sender.tally(room, Tally.like, 7) == 7)
+                try await other.told(7)
+                await slow.socket.startReading()
+                try await slow.told(7)
+            }
+        }
+
         @Test func `beyond its rate a session is told so, or not even that`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("fast")

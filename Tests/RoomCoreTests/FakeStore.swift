@@ -31,7 +31,7 @@ struct FakeStore {
                 posts.append((command, incarnation))
             case .retire(let retired):
                 rows = rows.filter {
-                    $0.key.kind == .command || $0.key.kind == .webhook || $0.value.incarnation != retired
+                    [.command, .taps, .webhook].contains($0.key.kind) || $0.value.incarnation != retired
                 }
                 posts.removeAll { $0.incarnation == retired }
             case .roomChanged, .append, .erase, .amend, .publish, .kick, .kickAll, .robotsEnter, .robotsExit, .result:

@@ -22,7 +22,26 @@ struct NaiveRoom {
         var isRepeat = false
     }
 
+    struct Post {
+        var sender: UserID?
+        var time: Int64
+        var isNotification: Bool
+    }
+
+    struct Counter: Equatable {
+        var total: Int64 = 0
+        var closed = false
+        var isServers = false
+    }
+
     var exists = false
+    /// As the room itself has said it.
+    var incarnation: Incarnation?
+    /// Kept messages by ID, as the room has shown them.
+    var posts: [String: Post] = [:]
+    var tallies: [String: Counter] = [:]
+    /// The last window of each life that was counted, and when.
+    var windows: [UInt64: (window: UInt64, time: Int64)] = [:]
     var closed = false
     var muted = false
     var level = QueueLevel.any
@@ -44,6 +63,7 @@ struct NaiveRoom {
             return answer
         }
         seq += UInt64(answer.events.count)
+        windows = windows.filter { $0.value.time + Limits.tapLifeSeconds * 1000 > now }
         if let key {
             var isKept = false
             if case .post(let draft) = body { isKept = draft.isKept }
@@ -85,6 +105,7 @@ struct NaiveRoom {
             slowSeconds = set.slowModeSeconds ?? 0
             return Answer()
         }
+        if case .tap(let batch) = body { return count(batch, actor, now) }
         if case .expire = body, !exists { return isServer(actor) ? Answer() : Answer(code: .forbidden) }
         guard exists else { return Answer(code: .notFound) }
         switch body {
@@ -105,7 +126,7 @@ struct NaiveRoom {
             return Answer()
         case .deleteRoom:
             // Posts are remembered by history, which goes with the room.
-            self = NaiveRoom(memory: memory.filter { !$0.value.isKeptPost })
+            self = NaiveRoom(windows: windows, memory: memory.filter { !$0.value.isKeptPost })
             return Answer()
         case .webhookDelivered:
             return Answer()
@@ -135,18 +156,80 @@ struct NaiveRoom {
         return decideOpen(body, actor, now)
     }
 
+    private mutating func count(_ batch: TapBatch, _ actor: Actor, _ now: Int64) -> Answer {
+        guard isServer(actor) else { return Answer(code: .forbidden) }
+        if let last = windows[batch.life], batch.window <= last.window { return Answer() }
+        guard exists, batch.incarnation == incarnation else { return Answer(code: .notFound) }
+        if closed { return Answer(code: .roomClosed) }
+        for sum in batch.sums { _ = add(sum.count, to: sum.key, byMember: true) }
+        windows[batch.life] = (batch.window, now)
+        return Answer()
+    }
+
+    private func tally(_ key: String) -> Counter? { tallies[key] ?? (key == Tally.like ? Counter() : nil) }
+
+    private mutating func add(_ count: Int64, to key: String, byMember: Bool) -> Answer {
+        guard var tally = tally(key) else { return Answer(code: .notFound) }
+        if tally.closed { return Answer(code: .conflict) }
+        if byMember, tally.isServers { return Answer(code: .forbidden) }
+        tally.total += count
+        guard (0...Limits.tallyTotal).contains(tally.total) else { return Answer(code: .conflict) }
+        tallies[key] = tally
+        return Answer()
+    }
+
+    private mutating func decideTally(_ key: String, _ change: TallyChange, _ actor: Actor, _ now: Int64) -> Answer {
+        if case .tap(let count) = change {
+            if mutedCode(actor, now) { return Answer(code: .muted) }
+            if muted, !isManager(actor) { return Answer(code: .roomMuted) }
+            return add(count, to: key, byMember: true)
+        }
+        guard isServer(actor) else { return Answer(code: .forbidden) }
+        switch change {
+        case .tap: break
+        case .add(let count): return add(count, to: key, byMember: false)
+        case .set(let settings):
+            var tally = tally(key) ?? Counter()
+            tally.total = settings.total ?? tally.total
+            tally.closed = settings.closed ?? tally.closed
+            if let by = settings.by { tally.isServers = by == .server }
+            tallies[key] = tally
+        case .remove:
+            guard tally(key) != nil else { return Answer(code: .notFound) }
+            tallies[key] = nil
+        }
+        return Answer()
+    }
+
+    private mutating func amend(_ messageID: String, _ actor: Actor, _ now: Int64) -> Answer {
+        if mutedCode(actor, now) { return Answer(code: .muted) }
+        if muted, !isManager(actor) { return Answer(code: .roomMuted) }
+        guard let post = posts[messageID] else { return Answer(code: .notFound) }
+        if !isServer(actor), post.sender != actor.user || now > post.time + 120_000 { return Answer(code: .forbidden) }
+        if post.isNotification { return Answer(code: .forbidden) }
+        if let code = speak(actor, now) { return Answer(code: code) }
+        return Answer(events: [.amended])
+    }
+
+    /// Slow mode.
+    private mutating func speak(_ actor: Actor, _ now: Int64) -> ErrorCode? {
+        guard case .member(let user, _, _) = actor, rank(actor) < 1, slowSeconds > 0 else { return nil }
+        if let last = self[user].spokeAt, now < last + slowSeconds * 1000 { return .tooOften }
+        people[user, default: Person()].spokeAt = now
+        return nil
+    }
+
     private mutating func decideOpen(_ body: CommandBody, _ actor: Actor, _ now: Int64) -> Answer {
         switch body {
         case .post(let draft):
             if mutedCode(actor, now) { return Answer(code: .muted) }
             if muted, !isManager(actor) { return Answer(code: .roomMuted) }
             if draft.mentionAll, !isManager(actor) { return Answer(code: .forbidden) }
-            if case .member(let user, _, _) = actor, rank(actor) < 1, slowSeconds > 0 {
-                if let last = self[user].spokeAt, now < last + slowSeconds * 1000 { return Answer(code: .tooOften) }
-                people[user, default: Person()].spokeAt = now
-            }
+            if let code = speak(actor, now) { return Answer(code: code) }
             if draft.isKept { seq += 1 }
             return Answer(posts: 1)
+        case .amend(let messageID, _): return amend(messageID, actor, now)
+        case .tally(let key, let change): return decideTally(key, change, actor, now)
         case .muteRoom(let enable, _):
             if rank(actor) < 1 { return Answer(code: .forbidden) }
             defer { muted = enable }

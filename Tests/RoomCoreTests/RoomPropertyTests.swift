@@ -15,14 +15,28 @@ import Testing
         var naive = NaiveRoom()
         var first: [UInt64: CommandResult] = [:]
         var asked: [UInt64: (body: CommandBody, actor: Actor)] = [:]
+        // Kept messages of this life of the room, as history has them.
+        var kept: [String: Message] = [:]
+        var lastWindow: UInt64 = 0
         for step in 0..<700 {
             var actor = Self.actor(&random)
             var body = step == 0 ? Self.create(&random) : Self.body(it.state, &random)
-            let key = Int.random(in: 0..<4, using: &random) == 0 ? nil : UInt64.random(in: 0..<400, using: &random)
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0: body = Self.amend(kept.keys.sorted(), &random)
+            case 1: body = Self.tally(&random)
+            case 2: body = Self.window(&lastWindow, of: it.state.incarnation, &random)
+            default: break
+            }
+            if step == 0 { body = Self.create(&random) }
+            var key = Int.random(in: 0..<4, using: &random) == 0 ? nil : UInt64.random(in: 0..<400, using: &random)
             // A repeat says the same again.
             if let known = key.flatMap({ asked[$0] }) { (body, actor) = known }
+            // A window has a name of its own.
+            if case .tap = body { key = nil }
+            if case .amend(let messageID, _) = body { it.facts.amended = kept[messageID] }
             let expected = naive.tell(body, by: actor, key: key, at: it.now.milliseconds)
             let effects = it.tell(body, by: actor, key: key)
+            it.facts.amended = nil
             let comment: Comment = "SEED=\(seed) step \(step): \(body) by \(actor)"
             #expect(effects.code == expected.code, comment)
             #expect(effects.events == expected.events, comment)
@@ -38,6 +52,19 @@ import Testing
             } else if let key, expected.code == nil {
                 first[key] = effects.result
                 asked[key] = (body, actor)
+            }
+            if it.state.incarnation != naive.incarnation { kept = [:] }
+            naive.incarnation = it.state.incarnation
+            for effect in effects {
+                if case .amend(let message) = effect {
+                    #expect(Self.isAmended(message, from: kept[message.messageID], by: body, at: it.now), comment)
+                    kept[message.messageID] = message
+                }
+                guard case .append(let message, _) = effect else { continue }
+                kept[message.messageID] = message
+                naive.posts[message.messageID] = NaiveRoom.Post(
+                    sender: message.from?.user, time: message.time.milliseconds,
+                    isNotification: message.body.type == .notification)
             }
             try compare(it.state, naive, comment)
             guard effects.code == expected.code, it.state.lastSeq == naive.seq else { return }
@@ -56,11 +83,73 @@ import Testing
             #expect(record?.bannedUntil?.milliseconds == person.bannedUntil, comment)
         }
         #expect(try state.queuePage(after: nil, limit: 100).items == naive.queue, comment)
+        for key in Self.tallyKeys {
+            let tally = state.tally(key)
+            let known = naive.tallies[key] ?? (naive.exists && key == Tally.like ? NaiveRoom.Counter() : nil)
+            let told = tally.map {
+                NaiveRoom.Counter(total: $0.total, closed: $0.closed, isServers: $0.by == .server)
+            }
+            if naive.exists { #expect(told == known, comment) }
+        }
+        #expect(state.taps.lives.mapValues(\.window) == naive.windows.mapValues(\.window), comment)
         let deadlines = naive.people.values.flatMap { [$0.mutedUntil, $0.bannedUntil].compactMap { $0 } }
         #expect(state.members.deadlines.first?.time.milliseconds == deadlines.min(), comment)
     }
 
+    private static func isAmended(
+        _ message: Message, from former: Message?, by body: CommandBody, at now: Timestamp
+    ) -> Bool {
+        guard case .amend(_, let set) = body, let former else { return false }
+        var fields = former.fields
+        if let text = set.text { fields.body = .text(text) }
+        fields.ext = set.ext ?? fields.ext
+        fields.editedAt = now
+        return message == Message(fields)
+    }
+
     // MARK: - Random input
+
+    private static let tallyKeys = ["like", "a", "b"]
+
+    private static func amend(_ known: [String], _ random: inout Seed) -> CommandBody {
+        let messageID = Int.random(in: 0..<12, using: &random) == 0 ? "none" : known.randomElement(using: &random)
+        var set = MessageChanges()
+        let number = Int.random(in: 0..<1_000, using: &random)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: set.text = "t\(number)"
+        case 1: set.ext = "e\(number)"
+        default: (set.text, set.ext) = ("t\(number)", "e\(number)")
+        }
+        return .amend(messageID: messageID ?? "none", set: set)
+    }
+
+    private static func tally(_ random: inout Seed) -> CommandBody {
+        let key = tallyKeys.randomElement(using: &random) ?? "a"
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: return .tally(key: key, .remove)
+        case 1...3:
+            var settings = TallySettings()
+            if Bool.random(using: &random) { settings.total = Int64.random(in: 0...9, using: &random) }
+            if Bool.random(using: &random) { settings.closed = Int.random(in: 0..<3, using: &random) == 0 }
+            if Bool.random(using: &random) { settings.by = TallySource.allCases.randomElement(using: &random) }
+            return .tally(key: key, .set(settings))
+        case 4...6: return .tally(key: key, .add(Int64.random(in: -9...20, using: &random)))
+        default: return .tally(key: key, .tap(Int64.random(in: 1...100, using: &random)))
+        }
+    }
+
+    /// A new window, one that comes again, or one of a room that was deleted.
+    private static func window(_ last: inout UInt64, of incarnation: Incarnation?, _ random: inout Seed) -> CommandBody
+    {
+        let isNew = Int.random(in: 0..<4, using: &random) > 0
+        if isNew { last += 1 }
+        let isOther = Int.random(in: 0..<6, using: &random) == 0
+        let sums = tallyKeys.filter { _ in Bool.random(using: &random) }.map { TallyCount(key: $0, count: 3) }
+        return .tap(
+            TapBatch(
+                life: UInt64.random(in: 1...3, using: &random), window: last, sums: sums,
+                of: isOther ? Incarnation(1) : incarnation ?? Incarnation(1)))
+    }
 
     private static func pause(_ random: inout Seed) -> Int64 {
         switch Int.random(in: 0..<40, using: &random) {

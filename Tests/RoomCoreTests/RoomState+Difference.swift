@@ -36,8 +36,9 @@ extension RoomState {
         if self.polls.abandoned.mapValues(\.parts) != other.polls.abandoned.mapValues(\.parts) {
             return "abandoned votes"
         }
-        if tallies.lives != other.tallies.lives { return "windows" }
-        if tallies.nextSweep != other.tallies.nextSweep { return "the sweep of windows" }
+        if tallies.written != other.tallies.written { return "written tallies" }
+        if taps.lives != other.taps.lives { return "windows" }
+        if taps.nextSweep != other.taps.nextSweep { return "the sweep of windows" }
         if deleted?.tallies.all != other.deleted?.tallies.all { return "tallies of the deleted room" }
         if owed != other.owed { return "owed" }
         if deleted?.record != other.deleted?.record { return "deleted room" }

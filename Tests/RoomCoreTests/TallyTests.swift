@@ -5,10 +5,12 @@ import Testing
 
 /// Tallies as `apply` decides them; each command also restores the room from its rows (`Dialogue`).
 @Suite struct TallyTests {
-    private static func batch(_ window: UInt64, life: UInt64 = 7, _ sums: [String: Int64]) -> TapBatch {
+    private static func batch(
+        _ window: UInt64, life: UInt64 = 7, of incarnation: Incarnation? = nil, _ sums: [String: Int64]
+    ) -> TapBatch {
         TapBatch(
             life: life, window: window,
-            sums: sums.map { TallyCount(key: $0.key, count: $0.value) }.sorted { $0.key < $1.key })
+            sums: sums.map { TallyCount(key: $0.key, count: $0.value) }.sorted { $0.key < $1.key }, of: incarnation)
     }
 
     @discardableResult
@@ -108,6 +110,16 @@ import Testing
         #expect(it.tell(.tally(key: "like", .remove), by: .system).result == .done)
     }
 
+    @Test func `what viewers may have been told stays known when it is 0 again`() {
+        var it = Dialogue()
+        #expect(it.state.writtenTallies == [])
+        Self.set(&it, "gifts", TallySettings(total: 7))
+        Self.set(&it, "gifts", TallySettings(total: 0))
+        Self.tap(&it, Self.batch(1, ["like": 1]))
+        it.tell(.tally(key: "like", .remove), by: .system)
+        #expect(it.state.writtenTallies == [Tally(key: "like"), Tally(key: "gifts")])
+    }
+
     @Test func `totals end at 2^53 - 1`() {
         var it = Dialogue()
         Self.set(&it, "like", TallySettings(total: Limits.tallyTotal - 1))
@@ -156,7 +168,7 @@ import Testing
     }
 
     @Test func `beyond the bound of lives the one that was silent for longest goes`() {
-        var it = TallyTable()
+        var it = TapLives()
         for life in 1...UInt64(Limits.tapLives) {
             let memory = TapMemory(window: life, time: Timestamp(Int64(life)), results: [])
             #expect(it.remember(memory, of: life) == nil)
@@ -179,6 +191,32 @@ import Testing
         it.tell(.deleteRoom, by: .system)
         it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
         #expect(it.state.tallyList == [Tally(key: "like")])
+    }
+
+    @Test func `a window that comes again is known behind a deletion, and never counted by another room`() {
+        var it = Dialogue()
+        let first = it.state.incarnation
+        let counted = Self.batch(1, of: first, ["like": 5])
+        let lost = Self.batch(2, of: first, ["like": 3])
+        #expect(Self.tap(&it, counted) == .tapped([5]))
+        it.facts.keepDeletedSeconds = 60
+        it.tell(.deleteRoom, by: .system)
+        #expect(Self.tap(&it, counted) == .tapped([5]), "as it was, though there is no room")
+        #expect(it.tell(.tap(lost), by: .system).code == .notFound)
+        it.tell(.undeleteRoom, by: .system)
+        it.tell(.reopenRoom, by: .system)
+        #expect(Self.tap(&it, counted) == .tapped([5]) && Self.total(it) == 5)
+        #expect(Self.tap(&it, lost) == .tapped([8]), "the same room again")
+        it.facts.keepDeletedSeconds = 0
+        it.tell(.deleteRoom, by: .system)
+        it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        #expect(Self.tap(&it, lost) == .tapped([8]) && Self.total(it) == 0)
+        #expect(it.tell(.tap(Self.batch(3, of: first, ["like": 1])), by: .system).code == .notFound)
+        #expect(Self.tap(&it, Self.batch(4, of: it.state.incarnation, ["like": 1])) == .tapped([1]))
+        it.tell(.deleteRoom, by: .system)
+        it.pass(seconds: 3_600)
+        it.tell(.expire, by: .system)
+        #expect(it.store.rowCount == 0 && it.state.nextDeadline == nil, "nothing is left of the windows")
     }
 
     /// Two rooms, one of which is restored all the time, decide alike: over repeats, refusals and time.

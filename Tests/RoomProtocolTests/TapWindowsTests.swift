@@ -4,7 +4,7 @@ import Testing
 
 /// The taps of a lane until their room has counted them.
 @Suite struct TapWindowsTests {
-    private var windows = TapWindows(life: 9)
+    private var windows = TapWindows(life: 9, of: Incarnation(4))
     private let room: RoomID
     private let session: SessionID
 
@@ -27,7 +27,7 @@ import Testing
         for count in [1, 50, 49] as [Int64] { #expect(add(count)) }
         #expect(add(2, "a"))
         let batch = try some(windows.close(as: 1, at: 0))
-        #expect(batch.life == 9 && batch.window == 1)
+        #expect(batch.life == 9 && batch.window == 1 && batch.incarnation == Incarnation(4))
         #expect(batch.sums == [TallyCount(key: "a", count: 2), TallyCount(key: "like", count: 100)])
         #expect(windows.isSending && !windows.isIdle)
     }
@@ -84,6 +84,15 @@ import Testing
         #expect(windows.sendAgain(isOverdue: false, at: 30_000) == nil)
         #expect(windows.expire(hasLeader: true, at: 59_500).waiters.map(\.request) == [3])
         #expect(windows.isIdle && windows.waiterCount == 0)
+    }
+
+    @Test mutating func `of a room that is another one now all is given up`() throws {
+        #expect(add(1, request: 1))
+        _ = try some(windows.close(as: 1, at: 100))
+        #expect(add(5, request: 2) && add(7, "other"))
+        let end = windows.giveUp()
+        #expect(end.dropped == 13 && end.waiters.map(\.request) == [1, 2])
+        #expect(windows.isIdle && windows.waiterCount == 0 && windows.settle(1, .success([1]), in: room) == nil)
     }
 
     @Test mutating func `a window that is as old as that is not sent again, also when nobody has looked`() throws {

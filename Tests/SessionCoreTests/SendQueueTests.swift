@@ -113,6 +113,23 @@ struct SendQueueTests {
         #expect(drain(&queue).count == 10)
     }
 
+    @Test func `lost totals are to be told again, and nothing else waits for that`() {
+        var queue = SendQueue<TestFrame>()
+        let room = RoomID("r")
+        queue.append(TestFrame(name: "t", byteCount: 100, traffic: .totals, room: room))
+        queue.append(TestFrame(name: "s", byteCount: 100, traffic: .status, room: room))
+        queue.append(.message(1...1))
+        var losses = Losses()
+        queue.shed(to: 200, losses: &losses)
+        #expect(drain(&queue) == ["s", "m1...1"])
+        #expect(losses.isEmpty && losses.take().isEmpty)
+        let told = [losses.takeTotals(), losses.takeTotals()]
+        #expect(told == [room.map { [$0] } ?? [], []])
+        losses.note(TestFrame(name: "t", byteCount: 1, traffic: .totals, room: room))
+        if let room { losses.forget(room) }
+        #expect(losses.withoutTotals.isEmpty, "nobody waits for them")
+    }
+
     @Test func `losses are kept apart by room and ranges stay bounded`() {
         var losses = Losses()
         for seq in stride(from: UInt64(1), through: 200, by: 2) { losses.note(TestFrame.message(seq...seq)) }

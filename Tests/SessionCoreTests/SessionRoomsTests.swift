@@ -229,7 +229,7 @@ import Wire
     @Test func `the voice counts in rooms that the session is in, and ends with the stay`() {
         var dialogue = SessionDialogue.connected(in: "a")
         let (here, there) = (SessionDialogue.room("a"), SessionDialogue.room("b"))
-        #expect(dialogue.session.voice(in: here) == Voice(role: .normal))
+        #expect(dialogue.session.voice(in: here) == Voice(role: .normal, in: Incarnation(14)), "of epoch e")
         dialogue.session.onVoice(Voice(role: .manager), in: here)
         dialogue.session.onVoice(Voice(role: .manager), in: there)
         #expect(dialogue.session.voice(in: here)?.role == .manager && dialogue.session.voice(in: there) == nil)

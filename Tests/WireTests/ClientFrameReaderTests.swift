@@ -95,6 +95,26 @@ import Testing
         #expect(unknown([0x00])?.isUnknownOperation == false)
     }
 
+    @Test func `a wrong barrage or tally without id is told from what is no request`() {
+        func isUnanswered(_ text: String) -> Bool? {
+            if case .failure(let failure)? = all(Array(text.utf8), .json).first { failure.isUnanswered } else { nil }
+        }
+        for text in [
+            #"{"tally":{"room":"r"}}"#, #"{"tally":{"room":"r","key":"a b"}}"#, #"{"barrage":{"room":"r"}}"#,
+            #"{"tally":5}"#,
+            #"{"tally":{"room":"r","key":"k","delta":101}}"#,
+        ] {
+            #expect(isUnanswered(text) == true, "\(text)")
+        }
+        for text in [
+            #"{"id":1,"tally":{"room":"r"}}"#, #"{"tally":{"room":"r","key":"k"},"ping":{}}"#,
+            #"{"send":{"room":"r"}}"#,
+            #"{"tally""#,
+        ] {
+            #expect(isUnanswered(text) == false, "\(text)")
+        }
+    }
+
     @Test(arguments: ClientEncoding.allCases)
     func `a connect is known by its key, be its token too long`(_ encoding: ClientEncoding) {
         func begins(_ operations: [ClientOperation]) -> Bool {

@@ -172,7 +172,7 @@ import Testing
         #expect(count(Poll.blank) == 7)
         #expect(count(PollRecord.blank) == 4)
         #expect(count(TallySettings.blank) == 3)
-        #expect(count(TapBatch.blank) == 3)
+        #expect(count(TapBatch.blank) == 4)
         #expect(count(TapMemory.blank) == 3)
     }
 }

@@ -89,10 +89,10 @@ extension Samples {
             [[], .json, .protobuf, [.json, .protobuf]][int(0...3)])
         for push in list(3, { { (pushes: [Push]) in pushes[0] }($0.pushes()) }) { writer.append(push) }
         let traffic: [SharedFrame.Traffic] = [
-            .messages, .status, .barrage(.low), .barrage(.normal), .barrage(.high),
+            .messages, .status, .barrage(.low), .barrage(.normal), .barrage(.high), .totals,
         ]
         return writer.frame(
-            traffic[int(0...4)], keptSeqs: maybe { $0.range() }, unkept: int(0...300), barrage: int(0...300))
+            traffic[int(0...5)], keptSeqs: maybe { $0.range() }, unkept: int(0...300), barrage: int(0...300))
     }
 
     /// Every output, and every result in a reply; lists of an enter's result are empty now and then.
@@ -120,7 +120,11 @@ extension Samples {
             .frame(sharedFrame()), .frameFor(list { $0.session() }, sharedFrame()),
             .frameExcept(list { $0.session() }, sharedFrame()), .retry(session(), request: request(&self)),
             .profile(session(), profile()), .gap(range()), .following(uint64(), through: uint64()), .silence(bool()),
-            .voice(session(), Voice(role: any(Role.self), mutedUntil: maybe { $0.time() })),
+            .voice(
+                session(),
+                Voice(
+                    role: any(Role.self), mutedUntil: maybe { $0.time() },
+                    in: maybe { Incarnation($0.uint64()) })),
             .barrageReceipt(window: uint64(), shown: list { UInt32(truncatingIfNeeded: $0.uint64()) }),
             .barrageEcho(session(), list { $0.barrageItem() }), .barrage(sharedFrame(), skipped: int(0...300)),
             .barrage(nil, skipped: int(1...300)),

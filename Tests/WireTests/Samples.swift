@@ -120,7 +120,9 @@ struct Samples {
     mutating func counts() -> [TallyCount] {
         list { TallyCount(key: $0.text(20) + "-\($0.uint64())", count: $0.int64()) }
     }
-    mutating func taps() -> TapBatch { TapBatch(life: uint64(), window: uint64(), sums: counts()) }
+    mutating func taps() -> TapBatch {
+        TapBatch(life: uint64(), window: uint64(), sums: counts(), of: maybe { Incarnation($0.uint64()) })
+    }
     mutating func tallyChanges() -> [TallyChange] {
         [
             .tap(int64()), .add(-int64()), .remove,

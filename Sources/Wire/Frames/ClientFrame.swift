@@ -118,6 +118,9 @@ public struct ClientFrameReader {
         } catch {
             var failure = RequestFailure(id: request.id, error: error)
             failure.isOfConnect = start.names(ClientOperation.connectNumber, ClientOperation.connectName)
+            failure.isUnanswered =
+                request.id == nil && error.code != .malformed
+                && ClientOperation.unanswered.contains { start.names($0.number, $0.name) }
             // Without any operation that this version knows, but with one of another.
             failure.isUnknownOperation = error == ClientRequest.noKnownOperation && start.namesMore(than: 1, "id")
             return .failure(failure)

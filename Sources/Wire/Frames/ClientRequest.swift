@@ -55,6 +55,8 @@ public struct RequestFailure: Error, Sendable, Hashable {
     public var isUnknownOperation = false
     /// It is a `connect`.
     public var isOfConnect = false
+    /// It is an operation that may come without an ID, and has come so: it gets no reply, also with a wrong field.
+    public var isUnanswered = false
 
     public init(id: UInt32?, error: ChatError) {
         self.id = id

@@ -63,12 +63,15 @@ extension TallyCount: WireMessage {
 
 /// As a gateway sends it, and as the log has it.
 extension TapBatch: WireMessage {
-    public static var blank: TapBatch { TapBatch(life: 0, window: 0, sums: []) }
+    public static var blank: TapBatch { TapBatch(life: 0, window: 0, sums: [], of: nil) }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.shown(1, "life", &life)
         try walker.shown(2, "window", &window)
         try walker.repeated(3, "sums", &sums)
+        var number = incarnation?.number
+        try walker.optional(4, "incarnation", &number)
+        if W.isDecoding { incarnation = number.map { Incarnation($0) } }
     }
 }
 

@@ -77,6 +77,8 @@ public indirect enum ClientOperation: Sendable, Hashable {
 extension ClientOperation {
     static let connectNumber = 10
     static let connectName: StaticString = "connect"
+    /// Those that may come without an ID, and get no reply then (PROTOCOL.md, "Requests and replies").
+    static let unanswered: [(number: Int, name: StaticString)] = [(16, "barrage"), (40, "tally")]
 
     /// Visits the operation's key.
     /// - Returns: how many operation keys were there; one is right.
