@@ -150,7 +150,7 @@ struct TapsCommand: AsyncParsableCommand {
 
     private func report(_ account: TapAccount, given: Int64, _ totals: [String: Int64]) throws {
         let (likes, gifted) = (totals["like", default: 0], totals["gifts", default: 0])
-        var faults = account.faults(total: likes)
+        var faults = account.faults(total: likes).map(\.text)
         if gifted != given { faults.append("\(given) were given, and the gifts are \(gifted)") }
         if json {
             print(

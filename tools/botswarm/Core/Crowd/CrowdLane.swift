@@ -7,7 +7,6 @@ package final class CrowdLane {
     let gateways: [WebSocketAddress]
     /// Keeps the clientIds of two crowds apart.
     let tag: String
-    var random = SystemRandomNumberGenerator()
     private let signer: TokenSigner
     private let options: CrowdOptions
     private var script: CrowdScript
@@ -78,8 +77,6 @@ package final class CrowdLane {
         let time = now()
         return signer.token(for: user, issuedAt: time, expiresAt: time + Self.tokenSeconds)
     }
-
-    func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) } }
 }
 
 /// The size of a crowd, and how lively it is.

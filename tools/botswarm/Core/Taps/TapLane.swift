@@ -6,7 +6,7 @@ package final class TapLane {
     let loop: EventLoop
     let gateways: [WebSocketAddress]
     let plan: TapPlan
-    var random = SystemRandomNumberGenerator()
+    let listener: TapListener?
     private let signer: TokenSigner
     private let tag: String
     private var members: [TapMember] = []
@@ -21,8 +21,9 @@ package final class TapLane {
     /// - Parameter now: Unix seconds.
     package init(
         loop: EventLoop, gateways: [WebSocketAddress], signer: TokenSigner, plan: TapPlan, tag: String,
-        now: @escaping @Sendable () -> Int64
+        listener: TapListener? = nil, now: @escaping @Sendable () -> Int64
     ) {
+        self.listener = listener
         self.loop = loop
         self.gateways = gateways
         self.signer = signer
@@ -34,6 +35,10 @@ package final class TapLane {
     package var here: Int { members.count { $0.isHere } }
     package var waiting: Int { members.reduce(0) { $0 + $1.openCount } }
     package var account: TapAccount { members.reduce(into: TapAccount()) { $0.add($1.account) } }
+    /// By the key of the tally.
+    package var accounts: [String: TapAccount] {
+        members.reduce(into: [:]) { $0[$1.key, default: TapAccount()].add($1.account) }
+    }
 
     package func start() { tick(carried: (0, 0)) }
 
@@ -74,6 +79,4 @@ package final class TapLane {
         let time = now()
         return signer.token(for: user, issuedAt: time, expiresAt: time + Self.tokenSeconds)
     }
-
-    func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) } }
 }

@@ -3,6 +3,8 @@ import ChatModel
 /// A run of taps: so many sessions, each with so many requests a second.
 package struct TapPlan: Sendable {
     package var room: RoomID
+    /// The tallies, one member after the other.
+    package var keys: [String]
     package var members: Int
     package var requestsPerSecond: Double
     package var delta: Int64
@@ -11,15 +13,50 @@ package struct TapPlan: Sendable {
     package var rampPerSecond: Double
 
     package init(
-        room: RoomID, members: Int, requestsPerSecond: Double, delta: Int64, answeredPercent: Int, rampPerSecond: Double
+        room: RoomID, keys: [String] = [Tally.like], members: Int, requestsPerSecond: Double, delta: Int64,
+        answeredPercent: Int, rampPerSecond: Double
     ) {
         self.room = room
+        self.keys = keys
         self.members = members
         self.requestsPerSecond = requestsPerSecond
         self.delta = delta
         self.answeredPercent = answeredPercent
         self.rampPerSecond = rampPerSecond
     }
+
+    func key(of number: Int) -> String { keys[number % keys.count] }
+}
+
+/// Looks at what those who tap are told when they enter.
+package struct TapListener: Sendable {
+    /// Asked for when somebody asks to enter.
+    package var mark: @Sendable () -> Int
+    /// The answer, with the mark of when it was asked for.
+    package var entered: @Sendable (_ answer: String, _ mark: Int) -> Void
+
+    package init(
+        mark: @escaping @Sendable () -> Int, entered: @escaping @Sendable (_ answer: String, _ mark: Int) -> Void
+    ) {
+        self.mark = mark
+        self.entered = entered
+    }
+}
+
+/// Why a total is not what the taps on it add up to.
+package struct TapFault: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        /// Answered, and not counted.
+        case lost
+        /// More is counted than was tapped.
+        case countedTwice
+        /// A total was told that is not there, or was taken back.
+        case toldTooMuch
+    }
+
+    package let kind: Kind
+    /// A sentence for people.
+    package let text: String
 }
 
 /// The taps of a run, by what is known of them.
@@ -54,14 +91,15 @@ package struct TapAccount: Sendable, Hashable {
     }
 
     /// Why a total in the end is not what these taps add up to; empty when it is.
-    package func faults(total: Int64) -> [String] {
-        var faults: [String] = []
-        if total < answered { faults.append("\(answered) taps were answered, and \(total) are counted") }
+    package func faults(total: Int64) -> [TapFault] {
+        var faults: [TapFault] = []
+        func note(_ kind: TapFault.Kind, _ text: String) { faults.append(TapFault(kind: kind, text: text)) }
+        if total < answered { note(.lost, "\(answered) taps were answered, and \(total) are counted") }
         if total > sent - refused {
-            faults.append("\(sent - refused) taps were sent and not refused, and \(total) are counted")
+            note(.countedTwice, "\(sent - refused) taps were sent and not refused, and \(total) are counted")
         }
-        if toldTotal > total { faults.append("a total of \(toldTotal) was told, and the tally has \(total)") }
-        if fallen > 0 { faults.append("\(fallen) times a total fell") }
+        if toldTotal > total { note(.toldTooMuch, "a total of \(toldTotal) was told, and the tally has \(total)") }
+        if fallen > 0 { note(.toldTooMuch, "\(fallen) times a total fell") }
         return faults
     }
 }
