@@ -55,7 +55,9 @@ struct PollBenchmark {
             times.append(cpuNanoseconds() - start)
         }
         for case .votes(let some)? in votes.values.map(\.value) { rowBytes += some.bytes.count }
-        print("\(count) voters. A vote: \(summary(times)); \(votes.count) rows of \(rowBytes / max(1, votes.count)) bytes.")
+        print(
+            "\(count) voters. A vote: \(summary(times)); \(votes.count) rows of \(rowBytes / max(1, votes.count)) bytes."
+        )
 
         guard let record else { throw BadName() }
         let rows = Array(others.values) + Array(votes.values)
@@ -65,7 +67,9 @@ struct PollBenchmark {
         let nanoseconds = cpuNanoseconds() - start
         let bytes = residentBytes() - before
         guard restored.pollList.first?.counts.reduce(0, +) == Int64(count) else { throw BadName() }
-        print("There again from its rows after \(nanoseconds / 1_000_000) ms, with \(bytes / 1024 / 1024) MB more of memory.")
+        print(
+            "There again from its rows after \(nanoseconds / 1_000_000) ms, with \(bytes / 1024 / 1024) MB more of memory."
+        )
     }
 
     /// The CPU time of this thread.
