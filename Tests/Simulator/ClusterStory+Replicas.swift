@@ -4,7 +4,7 @@ import SimulatedSystem
 
 extension ClusterStory {
     /// When all is over each replica of a room's shard leads once, which only a complete one can, and must tell the same
-    /// of the room as the others: its messages, its queue, who is kept in it.
+    /// of the room as the others: its messages, its queue, its tallies, who is kept in it.
     func compareReplicas(of rooms: [RoomID]) async throws {
         // A node whose clock is wrong leads nothing.
         for node in 0..<plan.layout.nodes { if let host = cluster.host(node) { sim_skew(host.number, 0) } }
@@ -74,8 +74,11 @@ extension ClusterStory {
             all.append(page)
             seq = last
         }
-        guard let queue = await text(node, "/v1/rooms/\(room)/queue") else { return nil }
-        all.append(queue)
+        if room.text == Self.tapsRoom { lookForAmended(in: all, "at n\(node + 1) in the end", upTo: .max, isAll: true) }
+        for part in ["queue", "tallies"] {
+            guard let told = await text(node, "/v1/rooms/\(room)/\(part)") else { return nil }
+            all.append(told)
+        }
         for kind in ["FIXED", "MANAGERS", "MUTED", "BLACKLISTED"] {
             guard let members = await text(node, "/v1/rooms/\(room)/members?kind=\(kind)") else { return nil }
             // How long a mute still lasts, and who is here, is another thing a moment later.

@@ -90,6 +90,12 @@ public final class ClusterStory: Sendable {
     let acked = Mutex<[String: UInt64]>([:])
     /// The number of what was last said to listeners.
     let said = Mutex<UInt32>(0)
+    /// The gifts that were acked, in all.
+    let given = Mutex<Int64>(0)
+    /// Amendments that were acked, in their order.
+    let amendments = Mutex<[Amendment]>([])
+    /// Nothing more is tapped or given.
+    let tapsEnd = Mutex(false)
     private let complaints = Mutex<[Complaint]>([])
     private let counts = Mutex<[String: Int]>([:])
 
@@ -186,7 +192,7 @@ public final class ClusterStory: Sendable {
     private func converse() async throws {
         let scenario = scenario
         guard let names = BotNames(run: "sim") else { preconditionFailure("a run has a name") }
-        guard let rooms = await makeRooms(scenario, names), await makeListeners() else { return }
+        guard let rooms = await makeRooms(scenario, names), await makeListeners(), await makeTallies() else { return }
         var gateways: [WebSocketAddress] = []
         for node in 0..<plan.layout.nodes {
             gateways.append(try WebSocketAddress("\(cluster.address(of: node)):\(SimulatedCluster.clientPort)"))
@@ -204,11 +210,16 @@ public final class ClusterStory: Sendable {
                 outcome.withLock { $0 = .failure(error) }
             }
         }
+        let tappers = Tappers(at: Self.tapsPlace, gateways, target, self)
+        let gifts = Task { try await self.give() }
         let faults = Task { try await self.disturb() }
         while outcome.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(50)) }
         isOver.withLock { $0 = true }
         // The last fault comes to its end.
         try await faults.value
+        tapsEnd.withLock { $0 = true }
+        try await gifts.value
+        try await judgeTallies(tappers)
         let report = try outcome.withLock { try $0?.get() }
         guard let report else { return }
         if isLossless {
@@ -216,7 +227,7 @@ public final class ClusterStory: Sendable {
             await lookForRepairs()
         }
         try await everybodyIsCounted(at: Array(0..<plan.layout.nodes), "in the end")
-        try await compareReplicas(of: rooms + Self.listenersRooms.compactMap { RoomID($0) })
+        try await compareReplicas(of: rooms + (Self.listenersRooms + [Self.tapsRoom]).compactMap { RoomID($0) })
         if plan.ages { try await age(rooms) }
         count("acked", Int(report.acked))
         count("delivered", Int(report.delivered))

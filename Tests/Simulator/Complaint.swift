@@ -40,6 +40,14 @@ public struct Complaint: Sendable, CustomStringConvertible {
         case replicasDiffer
         /// What is too old is still there, or what is not is gone.
         case agedWrongly
+        /// A tap or a gift was answered and is not counted.
+        case tapsLost
+        /// A tap or a gift is counted twice.
+        case tapsTwice
+        /// A total was told that is not on disk, or one that is less than another before it.
+        case totalToldWrongly
+        /// A message is shown as it was before an amendment that was acked.
+        case notAmended
         /// The story has not come to its end within its time.
         case endless
     }

@@ -14,10 +14,13 @@ struct SimulatedCall {
     }
 
     /// nil where there was no answer within the time.
+    /// - Parameter id: its `Idempotency-Key`.
     func send(
-        _ method: String, _ path: String, _ body: String = "", on loop: EventLoop, within milliseconds: UInt64 = 5_000
+        _ method: String, _ path: String, _ body: String = "", id: String? = nil, on loop: EventLoop,
+        within milliseconds: UInt64 = 5_000
     ) async -> Answer? {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host):\(port)\r\nAuthorization: Bearer \(adminKey)\r\n"
+        if let id { head += "Idempotency-Key: \(id)\r\n" }
         head += "Connection: close\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
         let bytes = Array((head + body).utf8)
         let (host, port) = (host, port)

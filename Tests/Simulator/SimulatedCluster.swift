@@ -214,10 +214,11 @@ public final class SimulatedCluster: Sendable {
 
     /// One call of a node's server API.
     func call(
-        _ node: Int, _ method: String, _ path: String, _ body: String = "", within milliseconds: UInt64 = 5_000
+        _ node: Int, _ method: String, _ path: String, _ body: String = "", id: String? = nil,
+        within milliseconds: UInt64 = 5_000
     ) async -> SimulatedCall.Answer? {
         let answer = await SimulatedCall(host: address(of: node), port: Self.apiPort, adminKey: Self.adminKey)
-            .send(method, path, body, on: loop, within: milliseconds)
+            .send(method, path, body, id: id, on: loop, within: milliseconds)
         logger.debug("\(method) n\(node + 1) \(path): \(answer.map { "\($0.status)" } ?? "no answer")")
         return answer
     }
