@@ -155,6 +155,8 @@ public enum CommandBody: Sendable, Hashable {
     indirect case pin(messageID: String, enable: Bool, NotifyOptions)
     /// Changes a kept message; `CommandFacts.amended` says what it is until then.
     indirect case amend(messageID: String, set: MessageChanges)
+    /// A member reports a message; `CommandFacts.original` says what it is.
+    indirect case report(messageID: String, reason: String?)
     /// The taps of a window.
     indirect case tap(TapBatch)
     indirect case tally(key: String, TallyChange)
@@ -235,7 +237,7 @@ public struct CommandFacts: Sendable, Hashable {
     /// The messages that a COMBINE names, to be kept with it.
     public var copies: [Message] = []
 
-    /// The message that a `pin` names or a post answers.
+    /// The message that a `pin` or a `report` names or a post answers.
     public var original: OriginalMessage? {
         get { originals.first }
         set { originals = newValue.map { [$0] } ?? [] }
@@ -244,7 +246,7 @@ public struct CommandFacts: Sendable, Hashable {
     private var originals: [OriginalMessage] = []
     /// The message that an `amend` names, as it is until then.
     public var amended: Message?
-    /// Messages of before have expired; of a `pin`, and of a post that names content.
+    /// Messages of before have expired; of a `pin`, of a `report`, and of a post that names content.
     public var keptSince: Timestamp?
     /// The ID of the place that a `registerUpload` asks for: `apply` knows no random numbers.
     public var mediaID: String? {

@@ -90,6 +90,8 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case poll = 15
     /// Some of a poll's votes: `PollVotes`; key: the poll's number and the part.
     case votes = 17
+    /// A report of a message: `MessageReport`; key: its ID.
+    case report = 22
 }
 
 /// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
@@ -123,6 +125,7 @@ public indirect enum CatalogueValue: Sendable, Hashable {
     case upload(UploadRecord)
     case poll(PollRecord)
     case votes(PollVotes)
+    case report(MessageReport)
 }
 
 /// A robot that is here, as its room keeps it.

@@ -54,12 +54,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case sanctions
     /// Polls: the commands `openPoll`, `vote` and `closePoll` with their rows, 362 and 363.
     case polls
+    /// Reports of messages: the command `report` with its row, and what the webhook is owed of them.
+    case reports
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls:
+            .polls, .reports:
             FeatureLevel(2)
         }
     }
@@ -74,6 +76,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .tallies: "tally"
         case .media: "media"
         case .polls: "poll"
+        case .reports: "report"
         }
     }
 }
@@ -94,6 +97,7 @@ extension CommandBody {
         case .post(let draft) where draft.replyTo != nil: .pins
         case .post(let draft) where draft.body.media?.id != nil || draft.body.media?.thumbnailID != nil: .media
         case .registerUpload, .completeUpload: .media
+        case .report: .reports
         default: nil
         }
     }

@@ -62,6 +62,11 @@ public enum Limits {
     /// Closed polls that a room lists, the latest.
     public static let closedPolls = 20
     public static let pollVoters = 1_000_000
+    public static let reportReasonBytes = 256
+    /// The reports that a room keeps; at the bound the oldest goes.
+    public static let reportsPerRoom = 1_000
+    /// Between two reports of a user in a room.
+    public static let reportSeconds: Int64 = 10
     public static let tallyKeyBytes = 32
     /// Tallies that the server API has made in a room.
     public static let tallies = 100

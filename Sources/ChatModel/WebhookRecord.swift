@@ -9,15 +9,17 @@ public struct WebhookRecord: Sendable, Hashable {
     public var since = Timestamp(0)
     /// Openings and closings that have not been delivered, oldest first; at most `eventsMax`.
     public var events: [RoomLifeEvent] = []
-    /// How many older openings and closings were forgotten at the bound.
+    /// How many older openings, closings and reports were forgotten at their bounds, or with their room.
     public var forgotten: Int64 = 0
+    /// The log entry of the first report that has not been delivered; 0: all are.
+    public var firstReport: UInt64 = 0
 
     /// At the bound the oldest is forgotten and counted: the newest tell how the room stands.
     public static let eventsMax = 64
 
     public init() {}
 
-    public var isEmpty: Bool { firstSeq == 0 && events.isEmpty && forgotten == 0 }
+    public var isEmpty: Bool { firstSeq == 0 && events.isEmpty && forgotten == 0 && firstReport == 0 }
 }
 
 /// That a room was opened or closed, which has no seq of its own.
@@ -56,7 +58,7 @@ public struct WebhookProgress: Sendable, Hashable {
     public var seq: UInt64
     /// When the last of them was accepted.
     public var time: Timestamp
-    /// Openings and closings up to this log entry are delivered; 0: none were.
+    /// Openings, closings and reports up to this log entry are delivered; 0: none were.
     public var eventIndex: UInt64
 
     public init(incarnation: Incarnation, seq: UInt64 = 0, time: Timestamp = Timestamp(0), eventIndex: UInt64 = 0) {

@@ -139,6 +139,9 @@ struct NodeService: ClusterService {
     }
 
     func tallies(of room: RoomID) async throws(ChatError) -> [Tally] { try await calls.tallies(of: room) }
+    func reports(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> ReportsResult {
+        try await calls.reports(of: room, after: after, limit: limit)
+    }
 
     func polls(of room: RoomID) async throws(ChatError) -> [Poll] { try await calls.polls(of: room) }
 

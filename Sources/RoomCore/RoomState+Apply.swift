@@ -55,7 +55,8 @@ extension RoomState {
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, for: command, &outcome)
-        case .post, .updateRoom, .recall, .pin, .amend, .tally, .setManager, .setMember, .setRole, .setBlacklist,
+        case .post, .updateRoom, .recall, .pin, .amend, .tally, .report, .setManager, .setMember, .setRole,
+            .setBlacklist,
             .setMute, .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear,
             .addRobots, .removeRobots, .registerUpload, .openPoll, .vote, .closePoll:
             try requireOpen()
@@ -78,6 +79,8 @@ extension RoomState {
             return try pin(messageID, enable: enable, options, for: command, &outcome)
         case .amend(let messageID, let set):
             return try amend(messageID, set, for: command, &outcome)
+        case .report(let messageID, let reason):
+            return try report(messageID, reason, for: command, &outcome)
         case .tally(let key, let change):
             return try changeTally(key, change, for: command, &outcome)
         case .openPoll(let id, let draft, let options):

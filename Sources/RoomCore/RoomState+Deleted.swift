@@ -9,6 +9,7 @@ struct DeletedRoom: Sendable {
     var tallies: TallyTable
     var uploads: UploadTable
     var polls: PollTable
+    var reports: ReportTable
 }
 
 extension RoomState {
@@ -42,12 +43,14 @@ extension RoomState {
     /// The room's content goes aside.
     mutating func bury(_ kept: DeletedRoomRecord) {
         deleted = DeletedRoom(
-            record: kept, members: members, queue: queue, tallies: tallies, uploads: uploads, polls: polls)
+            record: kept, members: members, queue: queue, tallies: tallies, uploads: uploads, polls: polls,
+            reports: reports)
         record = nil
         members = MemberTable()
         queue = RoomQueue()
         slow = SlowMode()
         uploads = UploadTable()
+        reports = ReportTable()
         robots = [:]
         tallies = TallyTable()
         polls = PollTable()
@@ -63,7 +66,7 @@ extension RoomState {
         self.deleted = nil
         record = deleted.record.room
         (members, queue, tallies, uploads) = (deleted.members, deleted.queue, deleted.tallies, deleted.uploads)
-        polls = deleted.polls
+        (polls, reports) = (deleted.polls, deleted.reports)
         outcome.rows.append(CatalogueChange(kind: .deletedRoom, key: "", value: nil))
         putMembersWithDeadlines(withDeadline: true, &outcome)
         for entry in polls.all { outcome.rows.append(pollRow(entry.record)) }

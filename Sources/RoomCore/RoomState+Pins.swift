@@ -53,7 +53,7 @@ extension RoomState {
             excerpt: original.isRecalled ? nil : original.excerpt)
     }
 
-    private func original(_ messageID: String, _ facts: CommandFacts) throws(ChatError) -> OriginalMessage {
+    func original(_ messageID: String, _ facts: CommandFacts) throws(ChatError) -> OriginalMessage {
         guard let original = facts.original, isKept(messageID, seq: original.seq) else {
             throw notKept(messageID, "messageId")
         }

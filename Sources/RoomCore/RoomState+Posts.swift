@@ -142,6 +142,7 @@ extension RoomState {
         let messageIDs = targets.map { MessageID.kept(incarnation, seq: $0.seq).text }
         unpin(Set(targets.map(\.seq)), &outcome)
         unrefer(targets.map(\.seq), &outcome)
+        unquoteReports(of: targets.map(\.seq), &outcome)
         notify(.recalled, options, of: senders, data: .recalled(messageIDs: messageIDs), for: command, &outcome)
     }
 

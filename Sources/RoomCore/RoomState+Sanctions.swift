@@ -125,6 +125,7 @@ extension RoomState {
         expirePolls(for: command, &outcome)
         if let deleted, deleted.record.purgeAt <= outcome.time { purge(&outcome) }
         endUploads(countMax: Self.expiredAtOnceMax, &outcome)
+        endExcerpts(countMax: Self.expiredAtOnceMax, &outcome)
         var rows = -1
         while rows < outcome.rows.count, outcome.rows.count < Self.expiredAtOnceMax {
             rows = outcome.rows.count

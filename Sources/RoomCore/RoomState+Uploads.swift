@@ -128,7 +128,7 @@ extension RoomState {
     }
 
     /// The life of messages, where the leader has not stated it.
-    private static var lifeMilliseconds: Int64 { RoomPolicy().retentionDays * Timestamp.millisecondsPerDay }
+    static var lifeMilliseconds: Int64 { RoomPolicy().retentionDays * Timestamp.millisecondsPerDay }
 
     // MARK: - Its end
 

@@ -15,7 +15,8 @@ extension RoomState {
             progress.incarnation == incarnation && owed.firstSeq > 0 && owed.firstSeq <= progress.seq
         let owesEvents =
             progress.eventIndex > 0
-            && (owed.forgotten > 0 || owed.events.contains { $0.index <= progress.eventIndex })
+            && (owed.forgotten > 0 || owed.events.contains { $0.index <= progress.eventIndex }
+                || owed.firstReport > 0 && owed.firstReport <= progress.eventIndex)
         return !owesMessages && !owesEvents
     }
 
@@ -33,6 +34,28 @@ extension RoomState {
         addOwed(RoomLifeEvent(kind: kind, index: outcome.stamp.index, after: lastSeq, time: outcome.time), &outcome)
     }
 
+    /// A message was reported. Only the first report that is owed is written down: all after it follow from it.
+    mutating func owe(_ report: MessageReport, for command: Command, _ outcome: inout Outcome) {
+        guard command.facts.webhook, owed.firstReport == 0 else { return }
+        owed.firstReport = report.index
+        putOwed(&outcome)
+    }
+
+    /// Nothing is owed any more of the reports up to one.
+    /// - Parameter areLost: they are not delivered: each is counted as forgotten.
+    mutating func oweNoReports(through index: UInt64, areLost: Bool, _ outcome: inout Outcome) {
+        guard forgetReports(through: index, areLost: areLost) else { return }
+        putOwed(&outcome)
+    }
+
+    /// Returns whether anything changes. The one that is forgotten at the bound is not in the list any more.
+    private mutating func forgetReports(through index: UInt64, areLost: Bool) -> Bool {
+        guard owed.firstReport > 0, owed.firstReport <= index else { return false }
+        if areLost { owed.forgotten &+= 1 }
+        owed.firstReport = reports.after(index, countMax: 1).first?.index ?? 0
+        return true
+    }
+
     /// The room's life ends, and with it its history: what was owed of that is lost, and said to be.
     mutating func oweDeletion(for command: Command, _ outcome: inout Outcome) {
         guard command.facts.webhook || !owed.isEmpty else { return }
@@ -40,6 +63,11 @@ extension RoomState {
         if owed.firstSeq > 0 {
             (event.lostFrom, event.lostTo) = (owed.firstSeq, lastSeq)
             owed.firstSeq = 0
+        }
+        if owed.firstReport > 0 {
+            let lost = reports.after(owed.firstReport - 1, countMax: Limits.reportsPerRoom).count
+            owed.forgotten &+= Int64(lost)
+            owed.firstReport = 0
         }
         for index in owed.events.indices { owed.events[index].after = 0 }
         addOwed(event, &outcome)
@@ -64,6 +92,7 @@ extension RoomState {
         if progress.eventIndex > 0 {
             owed.events.removeAll { $0.index <= progress.eventIndex }
             owed.forgotten = 0
+            _ = forgetReports(through: progress.eventIndex, areLost: false)
         }
         if owed != before { putOwed(&outcome) }
         return .done

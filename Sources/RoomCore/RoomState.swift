@@ -13,6 +13,7 @@ public struct RoomState: Sendable {
     var queue = RoomQueue()
     var slow = SlowMode()
     var uploads = UploadTable()
+    var reports = ReportTable()
     /// Members that are here without any session.
     var robots: [UserID: RobotRecord] = [:]
     var tallies = TallyTable()
@@ -67,6 +68,8 @@ public struct RoomState: Sendable {
                 if case .upload(let record)? = row.value { (row.key, record) } else { nil }
             })
         var (pollRecords, votes): ([PollRecord], [(key: String, votes: PollVotes)]) = ([], [])
+        reports = ReportTable(
+            rows.compactMap { row in if case .report(let report)? = row.value { report } else { nil } })
         for row in rows {
             switch row.value {
             case .member(let member):
@@ -89,7 +92,7 @@ public struct RoomState: Sendable {
                 pollRecords.append(record)
             case .votes(let some):
                 votes.append((row.key, some))
-            case .room, .deletedRoom, .command, .taps, .upload, nil:
+            case .room, .deletedRoom, .command, .taps, .upload, .report, nil:
                 break
             }
         }
@@ -121,7 +124,7 @@ public struct RoomState: Sendable {
     public var lastSeq: UInt64 { @inline(never) get { record?.lastSeq ?? 0 } }
 
     /// When the room needs an `expire`: the earliest end of a temporary mute or a ban, the idle close, or the removal of
-    /// results, of slow mode's times and of windows of taps that are forgotten.
+    /// results, of slow mode's times, of windows of taps and of excerpts that are forgotten.
     public var nextDeadline: Timestamp? {
         // Asked at the end of each of the room's turns.
         var next: Timestamp?
@@ -136,6 +139,7 @@ public struct RoomState: Sendable {
         sooner(taps.nextSweep)
         sooner(deleted?.record.purgeAt)
         sooner((deleted?.uploads ?? uploads).nextDeadline)
+        sooner((deleted?.reports ?? reports).nextDeadline)
         return next
     }
 
@@ -169,6 +173,7 @@ public struct RoomState: Sendable {
         queue = RoomQueue()
         slow = SlowMode()
         uploads = UploadTable()
+        reports = ReportTable()
         robots = [:]
         tallies = TallyTable()
         polls = PollTable()

@@ -72,6 +72,8 @@ struct WiredServerAnswer: WireMessage {
         try walker.choice(
             21, "keptMedia", { if case .keptMedia(let kept) = success { WiredKept(kept: kept) } else { nil } },
             { given = .keptMedia($0.kept) })
+        try walker.choice(
+            25, "reports", { if case .reports(let page) = success { page } else { nil } }, { given = .reports($0) })
         guard W.isDecoding else { return }
         answer.lane = Int(lane)
         answer.outcome = read ?? given.map { .answered(.success($0)) } ?? Self.unknown

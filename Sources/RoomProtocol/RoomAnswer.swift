@@ -13,6 +13,7 @@ public enum RoomAnswer: Sendable, Equatable {
     case explain(StateFigures)
     case tallies([Tally])
     case polls([Poll])
+    case reports(ReportsResult)
     /// The answer to `barrage`.
     case done
     case media(MediaStatus)

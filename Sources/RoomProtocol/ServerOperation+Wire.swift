@@ -40,7 +40,29 @@ struct WiredServerOperation: WireMessage {
             21, "keptMedia",
             { if case .keptMedia(let ids) = current { WiredCopies(messageIDs: ids, user: nil) } else { nil } },
             { read = .keptMedia($0.messageIDs) })
+        try walker.choice(
+            25, "reports",
+            {
+                if case .reports(let after, let limit) = current {
+                    WiredReportsQuestion(after: after, limit: Int64(limit))
+                } else {
+                    nil
+                }
+            }, { read = .reports(after: $0.after, limit: Int(clamping: $0.limit)) })
         if W.isDecoding { operation = read }
+    }
+}
+
+private struct WiredReportsQuestion: WireMessage {
+    var after: String?
+    var limit: Int64
+
+    static var blank: WiredReportsQuestion { WiredReportsQuestion(after: nil, limit: 0) }
+    static var schemaName: String { "ReportsQuestion" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.optional(1, "after", &after)
+        try walker.shown(2, "limit", &limit)
     }
 }
 

@@ -15,6 +15,8 @@ public enum ServerOperation: Sendable, Equatable {
     /// All tallies.
     case tallies
     case polls
+    /// A page of the reports of messages.
+    case reports(after: String?, limit: Int)
     /// The sender's `ext` is not shown in barrage, and does not get here.
     case barrage(BarrageItem)
     /// A piece of content, and whether a session may read it.
@@ -26,7 +28,7 @@ public enum ServerOperation: Sendable, Equatable {
     public var isDurable: Bool {
         switch self {
         case .command, .recall: true
-        case .message, .copies, .explain, .tallies, .polls, .barrage, .media, .keptMedia: false
+        case .message, .copies, .explain, .tallies, .polls, .barrage, .media, .keptMedia, .reports: false
         }
     }
 }

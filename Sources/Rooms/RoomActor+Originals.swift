@@ -4,8 +4,8 @@ import RoomCore
 import RoomProtocol
 import Wire
 
-/// The message that a pin or an amendment names or a reply answers: looked up before, and once more when the command goes into the log. A
-/// recall that came in between wins: what goes into the log later finds the pin, and takes it away.
+/// The message that a pin, a report or an amendment names or a reply answers: looked up before, and once more when the command goes
+/// into the log. A recall that came in between wins: what goes into the log later finds the pin, and takes it away.
 extension RoomActor {
     /// Throws 404 for what is no kept message of this room.
     func original(_ messageID: String, of body: CommandBody) async throws(ChatError) -> Message {
@@ -40,6 +40,8 @@ extension RoomActor {
         }
         switch (command.body, command.actor) {
         case (.pin, let actor): try state.requireMayPin(actor)
+        case (.report(let messageID, _), let actor):
+            try state.requireMayReport(messageID, actor, at: context.now())
         case (.post, .member(let user, _, let anonymous)), (.amend, .member(let user, _, let anonymous)):
             try state.maySpeak(user, anonymous: anonymous, at: context.now())
         default: break
@@ -55,15 +57,15 @@ extension RoomActor {
     func mindingRecalls(_ proposal: Proposal) -> Proposal? {
         let facts = proposal.command.facts
         if let original = facts.original, !original.isRecalled {
-            return mindingRecalls(proposal, of: original.seq, isPost: proposal.command.body.isPost)
+            return mindingRecalls(proposal, of: original.seq, quotes: proposal.command.body.quotesOriginal)
         }
         if let amended = facts.amended, !amended.isRecalled, let seq = amended.seq {
-            return mindingRecalls(proposal, of: seq, isPost: false)
+            return mindingRecalls(proposal, of: seq, quotes: false)
         }
         return proposal
     }
 
-    private func mindingRecalls(_ given: Proposal, of seq: UInt64, isPost: Bool) -> Proposal? {
+    private func mindingRecalls(_ given: Proposal, of seq: UInt64, quotes: Bool) -> Proposal? {
         var proposal = given
         let present = tail.message(seq: seq)
         let isRecalled = present?.isRecalled ?? recentlyErased.contains(seq, since: proposal.erasuresBefore)
@@ -75,7 +77,7 @@ extension RoomActor {
             }
         } else if isRecalled == nil || isRecalling(seq) {
             // Whether the recall will be accepted is not known yet.
-            if isPost {
+            if quotes {
                 proposal.command.facts.original?.excerpt = nil
                 return proposal
             }
@@ -83,7 +85,7 @@ extension RoomActor {
             answer(proposal.origin, .refused(error), isRepeat: false)
             release(proposal)
             return nil
-        } else if isPost, let present {
+        } else if quotes, let present {
             proposal.command.facts.original?.excerpt = present.body.excerpt
         }
         return proposal
@@ -158,11 +160,17 @@ extension CommandBody {
     /// The ID of the kept message that must be looked up for it.
     var original: String? {
         switch self {
-        case .pin(let messageID, _, _), .amend(let messageID, _): messageID
+        case .pin(let messageID, _, _), .amend(let messageID, _), .report(let messageID, _): messageID
         case .post(let draft): draft.replyTo
         default: nil
         }
     }
 
-    fileprivate var isPost: Bool { if case .post = self { true } else { false } }
+    /// Whether it says what that message says, and does well without it.
+    fileprivate var quotesOriginal: Bool {
+        switch self {
+        case .post, .report: true
+        default: false
+        }
+    }
 }

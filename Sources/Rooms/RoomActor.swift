@@ -445,7 +445,10 @@ actor RoomActor {
         if case .openPoll? = body {
             facts.pollKey = PollKey(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
         }
-        if case .pin? = body { facts.keptSince = context.policy.keptSince(context.now()) }
+        switch body {
+        case .pin?, .report?: facts.keptSince = context.policy.keptSince(context.now())
+        default: break
+        }
         if case .post(let draft)? = body, !draft.to.isEmpty {
             facts.delivered = Int64(Set(draft.to).count { presence.isAddressable($0) })
         }

@@ -50,6 +50,8 @@ public protocol ClusterService: OperatingService {
     func queue(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> QueueResult
     func tallies(of room: RoomID) async throws(ChatError) -> [Tally]
     func polls(of room: RoomID) async throws(ChatError) -> [Poll]
+    /// Reports of messages, the oldest first.
+    func reports(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> ReportsResult
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError)
 
     /// The numbers of why a room is slow or silent; the words are the route's. Answers also while nobody leads the

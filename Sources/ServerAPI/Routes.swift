@@ -16,6 +16,7 @@ enum Routes {
             + sessions + cluster
             + webhook
             + moderation
+            + reports
             + operating
             + [document(OpenAPIPlaceholder.empty)]
     }

@@ -8,7 +8,7 @@ package struct WebhookSlice: Sendable {
     package var progress: WebhookProgress
     /// There is more in the room.
     package var more = false
-    /// Openings and closings that were forgotten at their bound.
+    /// Openings, closings and reports that were forgotten at their bounds.
     package var forgotten: Int64 = 0
 
     package init(progress: WebhookProgress) { self.progress = progress }

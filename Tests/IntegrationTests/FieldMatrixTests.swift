@@ -61,6 +61,7 @@ extension IntegrationTests {
                 "amend",
                 #"{"room":"matrix","messageId":"m","set":{"text":"t","content":"c","ext":"e"},"clientId":"UNIQUE"}"#
             ),
+            ("report", #"{"room":"matrix","messageId":"m","reason":"r","clientId":"UNIQUE"}"#),
             ("message", #"{"room":"matrix","messageId":"m"}"#),
             (
                 "poll",

@@ -26,6 +26,11 @@ extension RoomState {
         if uploads.records != other.uploads.records { return "uploads" }
         if uploads.deadlines.elements != other.uploads.deadlines.elements { return "deadlines of uploads" }
         if deleted?.uploads.records != other.deleted?.uploads.records { return "uploads of the deleted room" }
+        if reports.reports != other.reports.reports { return "reports" }
+        if reports.deadlines.elements != other.reports.deadlines.elements { return "deadlines of reports" }
+        for user in Set(reports.reports.values.map(\.reporter.user))
+        where reports.latest(by: user) != other.reports.latest(by: user) { return "the latest report of \(user)" }
+        if deleted?.reports.reports != other.deleted?.reports.reports { return "reports of the deleted room" }
         if robots != other.robots { return "robots" }
         if tallies.all != other.tallies.all { return "tallies" }
         if self.polls.entries.mapValues(\.record) != other.polls.entries.mapValues(\.record) { return "polls" }

@@ -91,6 +91,43 @@ import Wire
         }
     }
 
+    private static func report(_ hosted: HostedRooms, _ messageID: String, by name: String = "owner") throws
+        -> RoomRequest
+    {
+        try hosted.call(
+            name, .operation(.report(ReportRequest(room: HostedRooms.room, messageID: messageID))))
+    }
+
+    private static func reports(_ hosted: HostedRooms) async throws -> [MessageReport] {
+        try await hosted.served { () async throws(ChatError) in
+            try await hosted.calls.reports(of: HostedRooms.room, after: nil, limit: 100).reports
+        }
+    }
+
+    @Test func `whatever the order of a report and a recall, the list has the report and no text`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory(), Self.options()) { hosted in
+            let first = try await Self.filled(hosted)
+            let after = try await hosted.ask(Self.recall(hosted, first), Self.report(hosted, first))
+            #expect(after.map(Self.code) == [nil, nil])
+            let second = try Self.sent(try await hosted.ask(hosted.send("ann", "second"))[0])
+            let before = try await hosted.ask(Self.report(hosted, second, by: "ann"), Self.recall(hosted, second))
+            #expect(before.map(Self.code) == [nil, nil])
+            let listed = try await Self.reports(hosted)
+            #expect(listed.map(\.messageID) == [first, second] && listed.map(\.excerpt) == [nil, nil])
+            let third = try Self.sent(try await hosted.ask(hosted.send("ann", "third"))[0])
+            #expect(try await hosted.ask(Self.report(hosted, third)).map(Self.code) == [.tooOften])
+            #expect(try await hosted.ask(Self.report(hosted, first)).map(Self.code) == [.conflict])
+        }
+    }
+
+    @Test func `before the level brings reports there are none`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            let message = try await Self.filled(hosted)
+            #expect(try await hosted.ask(Self.report(hosted, message)).map(Self.code) == [.upgrading])
+            #expect(try await Self.reports(hosted).isEmpty)
+        }
+    }
+
     @Test func `a reply loses its excerpt with a recall of its original, in the tail and on disk`() async throws {
         let directory = try TemporaryDirectory()
         try await HostedRooms.run(directory, Self.options()) { hosted in

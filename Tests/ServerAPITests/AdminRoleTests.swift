@@ -23,7 +23,7 @@ import Wire
             "setTempMute",
             "kickMember",
             "setQueueElement", "setQueueElements", "takeQueueElement", "clearQueue", "setTally", "removeTally",
-            "addToTally", "openPoll", "closePoll",
+            "addToTally", "openPoll", "closePoll", "listReports",
             "addRobots", "removeRobots",
             "sendDirect", "banUser", "muteUser",
         ],

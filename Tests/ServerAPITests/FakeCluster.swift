@@ -22,6 +22,7 @@ final class FakeCluster: ClusterService {
         case queue(RoomID, after: String?, limit: Int)
         case tallies(RoomID)
         case polls(RoomID)
+        case reports(RoomID, after: String?, limit: Int)
         case barrage(BarrageItem, RoomID)
         case send(MessageDraft, from: ServerSender?, moderate: Bool, RoomID, id: String?)
         case recall(String, RoomID, Actor, id: String?)
@@ -198,6 +199,15 @@ final class FakeCluster: ClusterService {
     func tallies(of room: RoomID) async throws(ChatError) -> [Tally] {
         try note(.tallies(room))
         return [Tally(key: Tally.like, total: 7), Tally(key: "gifts", closed: true, by: .server)]
+    }
+
+    func reports(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> ReportsResult {
+        try note(.reports(room, after: after, limit: limit))
+        let report = MessageReport(
+            index: 36, messageID: "m", seq: 7, from: UserName(user: Self.user("bob"), nick: "Bob"), excerpt: "x",
+            reporter: UserName(user: Self.user("ann"), nick: "Ann"), reason: "spam", time: Timestamp(5),
+            keptUntil: Timestamp(9), after: 8)
+        return ReportsResult(reports: [report], next: "10")
     }
 
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {

@@ -95,6 +95,23 @@ import Testing
         }
     }
 
+    @Test func `reports come in pages, and a cursor over its limit is 413`() async throws {
+        try await withServer { client, cluster in
+            let page = try await client.call("GET", "/v1/rooms/r1/reports?after=a1&limit=3")
+            #expect(cluster.calls == [.reports(r1, after: "a1", limit: 3)])
+            #expect(
+                String(decoding: page.body, as: UTF8.self)
+                    == #"{"reports":[{"id":"10","messageId":"m","seq":7,"from":{"user":"bob","nick":"Bob"},"excerpt":"x","#
+                    + #""reporter":{"user":"ann","nick":"Ann"},"reason":"spam","time":5}],"next":"10"}"#)
+            _ = try await client.call("GET", "/v1/rooms/r1/reports")
+            #expect(cluster.calls.last == .reports(r1, after: nil, limit: 50))
+            for query in ["limit=0", "limit=101", "limit=x", "after=" + String(repeating: "a", count: 65)] {
+                let refused = try await client.call("GET", "/v1/rooms/r1/reports?" + query)
+                #expect(refused.status >= 400 && refused.error?["field"]?.text == String(query.prefix { $0 != "=" }))
+            }
+        }
+    }
+
     @Test(arguments: [
         ("PUT", "members/eve/role", "{}", 414, "role"),
         ("PUT", "members/eve/role", #"{"role":"CREATOR"}"#, 414, "role"),

@@ -37,6 +37,7 @@ import Testing
         ("send", "subtype", #"{"room":"r","clientId":"c","type":"CUSTOM","content":""}"#),
         ("send", "messageIds", #"{"room":"r","clientId":"c","type":"COMBINE","title":"","summary":""}"#),
         ("barrage", "room", #"{"text":""}"#), ("barrage", "text", #"{"room":"r"}"#),
+        ("report", "messageId", #"{"room":"r"}"#), ("report", "room", #"{"messageId":"m"}"#),
         ("recall", "messageId", #"{"room":"r"}"#), ("combined", "messageId", #"{"room":"r"}"#),
         ("history", "room", "{}"), ("updateRoom", "set", #"{"room":"r"}"#), ("members", "kind", #"{"room":"r"}"#),
         ("updateMe", "set", #"{"room":"r"}"#), ("setManager", "user", #"{"room":"r","enable":true}"#),
@@ -92,6 +93,7 @@ import Testing
         check(4096, "value") { "\"queueSet\":{\"room\":\"r\",\"key\":\"k\",\"value\":\"\($0)\"}" }
         check(128, "values") { "\"queueSetMany\":{\"room\":\"r\",\"values\":{\"\($0)\":\"\"}}" }
         check(4096, "values") { "\"queueSetMany\":{\"room\":\"r\",\"values\":{\"k\":\"\($0)\"}}" }
+        check(256, "reason") { "\"report\":{\"room\":\"r\",\"messageId\":\"m\",\"reason\":\"\($0)\"}" }
         check(64, "messageId") { "\"recall\":{\"room\":\"r\",\"messageId\":\"\($0)\"}" }
         check(2048, "notifyExt") { "\"kick\":{\"room\":\"r\",\"user\":\"u\",\"notifyExt\":\"\($0)\"}" }
     }

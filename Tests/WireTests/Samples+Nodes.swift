@@ -54,7 +54,7 @@ extension Samples {
             .recall(one), .recall(all), .message(text(64)), .copies(list { $0.text(64) }, for: maybe { $0.user() }),
             .media(text(64), for: maybe { MediaReader(user: $0.user(), session: $0.session()) }),
             .keptMedia(list { $0.text(64) }),
-            .explain, .tallies, .polls, .barrage(item),
+            .explain, .tallies, .polls, .reports(after: maybe { $0.text(64) }, limit: int(0...100)), .barrage(item),
         ]
     }
 
@@ -238,6 +238,7 @@ extension Samples {
             .keptMedia([text(64): text(64), "x": ""]),
             .message(wholeMessage()), .copies(found), .explain(figures), .tallies(list { $0.tally() }),
             .polls(list { $0.poll() }), .done,
+            .reports(ReportsResult(reports: list { $0.report() }, next: maybe { $0.text(64) })),
         ]
     }
 

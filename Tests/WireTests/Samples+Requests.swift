@@ -41,6 +41,9 @@ extension Samples {
             .amend(
                 AmendRequest(
                     room: room(), messageID: text(64, least: 1), set: messageChanges(), clientID: clientID())),
+            .report(
+                ReportRequest(
+                    room: room(), messageID: text(64, least: 1), reason: maybe { $0.text() }, clientID: clientID())),
             .message(MessageRequest(room: room(), messageID: text(64, least: 1))),
             .poll(PollRequest(pollDraft(), poll: tallyKey(), in: room(), clientID: clientID())),
             .vote(VoteRequest(room: room(), poll: tallyKey(), option: int64(0...9), clientID: clientID())),
@@ -134,7 +137,7 @@ extension Samples {
             .recall,
             .pin(PinResult(pinned: list { $0.pinned() })),
             .amend(MessageResult(message: message())), .message(MessageResult(message: message())),
-            .tally(TapResult(total: int64())),
+            .tally(TapResult(total: int64())), .report,
             .upload(uploadResult()), .mediaToken(MediaToken(token: text(), expiresAt: time())),
             .tally(TapResult(total: int64())), .poll(PollResult(poll: poll())), .vote(PollResult(poll: poll())),
             .combined(MessagesResult(messages: list { $0.message() })),

@@ -15,6 +15,7 @@ extension Samples {
                 },
                 options()),
             .pin(messageID: text(64), enable: bool(), options()), .registerUpload(upload()),
+            .report(messageID: text(64), reason: maybe { $0.text() }),
             .completeUpload(mediaID: text(64), digest: text(64), isInline: bool()),
             .setManager(user(), enable: bool(), options()), .setMember(user(), enable: bool(), options()),
             .setRole(user(), any(FixedRole.self), options()), .setBlacklist(user(), enable: bool(), options()),
@@ -69,6 +70,7 @@ extension Samples {
     mutating func webhookRecord() -> WebhookRecord {
         var record = WebhookRecord()
         (record.firstSeq, record.since, record.forgotten) = (uint64(), time(), int64())
+        record.firstReport = uint64()
         record.events = list {
             var event = RoomLifeEvent(
                 kind: $0.any(RoomLifeEvent.Kind.self), index: $0.uint64(), after: $0.uint64(), time: $0.time())
@@ -81,7 +83,8 @@ extension Samples {
     /// One catalogue value of every kind and shape.
     mutating func catalogueValues() -> [(CatalogueKind, CatalogueValue)] {
         var record = RoomRecord(
-            info: roomInfo(), incarnation: Incarnation(uint64()), lastSeq: uint64(), nextQueuePosition: int64())
+            info: roomInfo(), incarnation: Incarnation(uint64()), lastSeq: uint64(),
+            nextQueuePosition: int64(1 ... .max))
         record.recentHigh = list(10) { $0.time() }
         record.recentServerHigh = list(10) { $0.time() }
         record.emptySince = maybe { $0.time() }
@@ -106,7 +109,7 @@ extension Samples {
             .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()), .poll(poll()),
         ]
         return [
-            (.upload, .upload(uploadRecord())),
+            (.upload, .upload(uploadRecord())), (.report, .report(report(stored: true))),
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
             (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),
             (

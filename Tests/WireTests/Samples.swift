@@ -143,6 +143,14 @@ struct Samples {
             title: text(256, least: 1), options: [text(128, least: 1), text(128, least: 1)], seconds: int64(1...86_400),
             mayChange: bool())
     }
+    /// Only what is stored has its place among what the webhook is owed.
+    mutating func report(stored: Bool = false) -> MessageReport {
+        MessageReport(
+            index: uint64(), messageID: text(64), seq: uint64(),
+            from: maybe { UserName(user: $0.user(), nick: $0.text()) }, excerpt: maybe { $0.text() },
+            reporter: UserName(user: user(), nick: text()), reason: maybe { $0.text() }, time: time(),
+            keptUntil: stored ? time() : .blank, after: stored ? uint64() : 0)
+    }
     mutating func reply() -> ReplyReference {
         ReplyReference(
             messageID: text(64), seq: uint64(), user: maybe { $0.user() }, nick: text(), excerpt: maybe { $0.text() })

@@ -11,7 +11,7 @@ import Testing
         let script = Chatroomctl.completionScript(for: shell)
         for command in [
             "rooms", "messages", "history", "tail", "members", "barrage", "token", "address", "health", "queue",
-            "tallies",
+            "tallies", "reports",
             "robots", "explain",
             "temp-mute", "blacklist", "kick",
         ] {
@@ -40,7 +40,7 @@ import Testing
         ["polls", "close", "r", "p"],
         ["tallies", "r"], ["tallies", "set", "r", "gifts", "--by", "SERVER", "--no-closed", "--total", "5"],
         ["tallies", "add", "r", "gifts", "5"], ["tallies", "add", "r", "gifts", "--", "-5"],
-        ["tallies", "remove", "r", "gifts"],
+        ["tallies", "remove", "r", "gifts"], ["reports", "r"], ["reports", "r", "--after", "a1", "--limit", "5"],
         ["robots", "add", "r", "a", "b", "--nick", "Robo"], ["robots", "remove", "r", "a"], ["explain", "r", "--json"],
         ["member", "r", "u"],
         ["barrage", "r", "wow"], ["token", "u", "--room", "a", "--room", "b"], ["tail", "r"], ["health"],

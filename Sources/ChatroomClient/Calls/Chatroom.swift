@@ -170,6 +170,14 @@ public struct Chatroom: Sendable {
         return result.message
     }
 
+    /// Tells the room's moderators of a kept message: once for each message (409 then), one in 10 s (416). Only where `features`
+    /// has `report`.
+    /// - Parameter reason: at most 256 bytes.
+    public func report(_ messageID: String, reason: String? = nil) async throws(ClientError) {
+        let request = ReportRequest(room: id, messageID: messageID, reason: reason, clientID: Self.freshID())
+        guard case .report = try await client.perform(.report(request)) else { throw .mismatch }
+    }
+
     // MARK: - Reading
 
     /// One kept message, as it is now. 404 for what is none of this room. Only where `features` has `amend`.

@@ -513,6 +513,10 @@ export class Room extends Emitter<RoomEvents> {
    * Only where `features` has `amend`. */
   amend(messageId: string, set: MessageChanges): Promise<Message>;
 
+  /** Tells the room's moderators of a kept message: once for each message (409 then), one in 10 s. `reason` has at most 256 bytes.
+   * Only where `features` has `report`. */
+  report(messageId: string, options?: { reason?: string }): Promise<object>;
+
   /** One kept message, as it is now. Only where `features` has `amend`. */
   message(messageId: string): Promise<Message>;
   /** Sends content that messages of this room can name. Resolves with the mediaId. Only where `features` has `media`. */

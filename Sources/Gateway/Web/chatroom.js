@@ -263,6 +263,9 @@ export class Room extends Emitter {
   /** Changes an own kept message: {text} of TEXT and TIP, {content} of CUSTOM, {ext} of any. Resolves with the message as it is then. */
   async amend(messageId, set) { return (await this.#change("amend", { messageId, set })).message; }
 
+  /** Tells the room's moderators of a kept message, once and for each message; one report in 10 s. */
+  report(messageId, { reason } = {}) { return this.#change("report", { messageId, reason }); }
+
   // Media
 
   /** Sends content (a Blob, a File or bytes) that messages of this room can name. Options: kind (IMAGE, AUDIO, VIDEO, FILE,

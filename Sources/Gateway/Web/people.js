@@ -311,6 +311,8 @@ export class People {
     const mayAmend = isMe && message?.seq && !message.recalled && ["TEXT", "TIP"].includes(message.type)
       && now() - message.time < RECALL_MS && client.features.includes("amend");
     if (mayAmend) add("amend", () => this.#container.dispatchEvent(new CustomEvent("chat-amend", { detail: message, bubbles: true, composed: true })));
+    const mayReport = !isMe && !isAnonymous() && message?.seq && message.messageId && client.features.includes("report");
+    if (mayReport) add("report", () => this.#report(person, message));
     const mayAct = canManage() && rankOf(person) < rankOf(me()) && !isMe;
     const mayRecall = message?.seq && !message.recalled && message.messageId
       && (mayAct || (isMe && now() - message.time < RECALL_MS));
@@ -349,6 +351,18 @@ export class People {
     if (!await this.#asks("kick", person, field(say("kick.back"), control))) return;
     const banSeconds = Number(control.value);
     this.#try(() => this.#context.room.kick(person.user, banSeconds ? { banSeconds } : {}));
+  }
+
+  async #report(person, { messageId }) {
+    const reason = make("input", { class: "people-input", maxlength: 64 });
+    if (!await this.#asks("report", person, field(say("report.reason"), reason))) return;
+    try {
+      await this.#context.room.report(messageId, reason.value.trim() ? { reason: reason.value.trim() } : {});
+      this.#context.notice(say("report.done"), "good");
+    } catch (error) {
+      const isKnown = error?.code === 409;
+      this.#context.notice(isKnown ? say("report.again") : errorWords(error), isKnown ? "good" : "bad");
+    }
   }
 
   async #blacklist(person) {

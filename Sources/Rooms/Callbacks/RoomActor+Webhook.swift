@@ -6,6 +6,28 @@ import RoomProtocol
 import Webhooks
 import Wire
 
+/// Something without a seq of its own that the webhook is owed.
+private enum OwedEvent {
+    case life(RoomLifeEvent)
+    case report(MessageReport)
+
+    /// The log entry: both have their place in the same order.
+    var index: UInt64 {
+        switch self {
+        case .life(let event): event.index
+        case .report(let report): report.index
+        }
+    }
+
+    /// The last seq before it.
+    var after: UInt64 {
+        switch self {
+        case .life(let event): event.after
+        case .report(let report): report.after
+        }
+    }
+}
+
 /// Items of a room for the app's webhook.
 extension RoomActor {
     /// Bytes of the messages of one slice, roughly; at least one message is taken.
@@ -17,7 +39,7 @@ extension RoomActor {
         WebhookSlice(
             progress: WebhookProgress(
                 incarnation: state.incarnation ?? Incarnation(0), seq: state.lastSeq, time: context.now(),
-                eventIndex: state.webhook?.events.last?.index ?? 0))
+                eventIndex: max(state.webhook?.events.last?.index ?? 0, state.lastReport)))
     }
 
     /// The items after `progress`, at most `limit` items, in order. `completion` is called on the loop, at once or when
@@ -80,7 +102,7 @@ extension RoomActor {
         _ slice: inout WebhookSlice, _ owed: WebhookRecord, _ messages: [Message], reachable: UInt64, _ limit: Int,
         _ settings: WebhookSettings
     ) {
-        var events = owed.events.filter { $0.index > slice.progress.eventIndex }[...]
+        var events = owedEvents(owed, after: slice.progress.eventIndex, limit)[...]
         var bytes = 0
         for message in messages {
             guard let seq = message.seq, seq > slice.progress.seq else { continue }
@@ -116,24 +138,46 @@ extension RoomActor {
     }
 
     private func add(
-        _ events: inout ArraySlice<RoomLifeEvent>, before seq: UInt64, to slice: inout WebhookSlice, _ limit: Int,
+        _ events: inout ArraySlice<OwedEvent>, before seq: UInt64, to slice: inout WebhookSlice, _ limit: Int,
         _ settings: WebhookSettings
     ) {
         while slice.items.count < limit, let event = events.first, event.after < seq {
             events.removeFirst()
             slice.progress.eventIndex = event.index
-            let name = "\(shard)-\(String(event.index, radix: 36))"
-            if event.lostFrom > 0 {
-                var item = WebhookItem(id: "lost-\(name)", room: id, event: .lost, time: event.time)
-                item.lost = LostMessages(room: id, from: event.lostFrom, to: event.lostTo)
-                slice.items.append(item)
+            switch event {
+            case .life(let event): add(event, to: &slice, settings)
+            case .report(let report): add(report, to: &slice, settings)
             }
-            let kind: WebhookEvent = [.closed, .deleted].contains(event.kind) ? .close : .open
-            guard settings.wants(kind) else { continue }
-            var item = WebhookItem(id: "room-\(name)", room: id, event: kind, time: event.time)
-            item.kind = event.kind
+        }
+    }
+
+    private func add(_ event: RoomLifeEvent, to slice: inout WebhookSlice, _ settings: WebhookSettings) {
+        let name = "\(shard)-\(String(event.index, radix: 36))"
+        if event.lostFrom > 0 {
+            var item = WebhookItem(id: "lost-\(name)", room: id, event: .lost, time: event.time)
+            item.lost = LostMessages(room: id, from: event.lostFrom, to: event.lostTo)
             slice.items.append(item)
         }
+        let kind: WebhookEvent = [.closed, .deleted].contains(event.kind) ? .close : .open
+        guard settings.wants(kind) else { return }
+        var item = WebhookItem(id: "room-\(name)", room: id, event: kind, time: event.time)
+        item.kind = event.kind
+        slice.items.append(item)
+    }
+
+    private func add(_ report: MessageReport, to slice: inout WebhookSlice, _ settings: WebhookSettings) {
+        guard settings.wants(.report) else { return }
+        var item = WebhookItem(id: "report-\(shard)-\(report.id)", room: id, event: .report, time: report.time)
+        item.report = report.shown(at: context.now())
+        slice.items.append(item)
+    }
+
+    /// Everything that is owed besides messages, in the order of the log: at least `limit` of it, where there is as much.
+    private func owedEvents(_ owed: WebhookRecord, after index: UInt64, _ limit: Int) -> [OwedEvent] {
+        let events = owed.events.filter { $0.index > index }.map { OwedEvent.life($0) }
+        // One more than fit tells that there is more.
+        let reports = state.owedReports(after: index, countMax: limit + 1).map { OwedEvent.report($0) }
+        return (events + reports).sorted { $0.index < $1.index }
     }
 
     /// Message IDs are unique within their shard.

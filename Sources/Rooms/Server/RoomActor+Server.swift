@@ -54,6 +54,9 @@ extension RoomActor {
         case .explain: answer(to, .success(.explain(figures(view))))
         case .tallies: answer(to, .success(.tallies(state.tallyList)))
         case .polls: answer(to, .success(.polls(state.pollList)))
+        case .reports(let after, let limit):
+            let page = try state.reportPage(after: after, limit: limit, at: now)
+            answer(to, .success(.reports(ReportsResult(reports: page.items, next: page.next))))
         case .barrage(let item):
             guard !view.info.closed else { throw ChatError(.roomClosed, "\(id) is closed") }
             show(item, at: now)

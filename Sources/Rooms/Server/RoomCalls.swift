@@ -222,6 +222,13 @@ public final class RoomCalls: Sendable {
         }
     }
 
+    /// A page of the reports of messages, the oldest first.
+    public func reports(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> ReportsResult {
+        try await ask(room, .server(.reports(after: after, limit: limit))) { answer in
+            if case .reports(let page) = answer { page } else { nil }
+        }
+    }
+
     /// The numbers of why a room is slow or silent, as its leader knows them; nil while nobody leads it. Throws 404.
     public func figures(of room: RoomID) async throws(ChatError) -> StateFigures? {
         do throws(ChatError) {

@@ -6,7 +6,7 @@ import { roomMarks } from "/console/console-rooms.js";
 import { Table, act, actions, ask, badge, button, card, confirmed, el, facts, field, notice, person, time, valuesOf } from "/console/console-ui.js";
 import { words } from "/console/console-words.js";
 
-const TABS = ["state", "tail", "members", "queue", "polls"];
+const TABS = ["state", "tail", "members", "queue", "polls", "reports"];
 const LINES_MAX = 500;
 const TEXT_MAX = 1_000;
 const KINDS = ["TEMPORARY", "FIXED", "FIXED_ONLINE", "MANAGERS", "MUTED", "BLACKLISTED", "BANNED"];
@@ -95,7 +95,8 @@ export async function roomView(context) {
   }
   if (signal.aborted) return;
   every(5_000, signal, async () => { try { await reload(); } catch (error) { if (!signal.aborted && !error.isUnknown) notice(error.sentence, "bad"); } });
-  ({ state: statePart, tail: tailPart, members: membersPart, queue: queuePart, polls: pollsPart })[tab]({ ...context, room, body, info: () => info, reload });
+  const parts = { state: statePart, tail: tailPart, members: membersPart, queue: queuePart, polls: pollsPart, reports: reportsPart };
+  parts[tab]({ ...context, room, body, info: () => info, reload });
 }
 
 function refused(body, title, why) {
@@ -406,9 +407,54 @@ function queuePart({ api, room, body, signal }) {
   every(3_000, signal, load);
 }
 
+function reportsPart(context) {
+  const { api, room, body, signal } = context;
+  const why = api.why("GET /v1/rooms/{room}/reports");
+  if (why) { refused(body, words.say("room.tab.reports"), why); return; }
+  const recallWhy = api.why("POST /v1/rooms/{room}/messages/{messageId}/recall");
+  const name = (one) => button(person(one.nick || one.user), () => openPerson({ ...context, user: one.user }), {
+    kind: "name", title: words.say("tail.person", { user: one.user }),
+  });
+  let reports = [];
+  const table = new Table({
+    label: words.say("room.tab.reports"), key: ({ id }) => id, empty: words.say("ui.loading"),
+    columns: [
+      { title: words.say("reports.time"), cell: (report) => time(report.time) },
+      { title: words.say("reports.seq"), number: true, cell: ({ seq }) => words.number(seq) },
+      { title: words.say("reports.from"), cell: ({ from }) => (from ? name(from) : words.say("event.system")) },
+      { title: words.say("reports.text"), wide: true, cell: ({ excerpt }) => (excerpt === undefined ? words.say("reports.noText") : person(excerpt)) },
+      { title: words.say("reports.reporter"), cell: ({ reporter }) => name(reporter) },
+      { title: words.say("reports.reason"), wide: true, cell: ({ reason }) => (reason ? person(reason) : undefined) },
+      { title: "", once: true, cell: (report) => button(words.say("tail.recall"), () => recall(report), { why: recallWhy, label: words.say("tail.recallLabel", { seq: report.seq }) }) },
+    ],
+  });
+  async function recall({ messageId, excerpt }) {
+    if (!await confirmed({ title: words.say("tail.recallTitle"), text: excerpt ?? "", action: words.say("tail.recall") })) return;
+    if (await act(() => api.call("POST /v1/rooms/{room}/messages/{messageId}/recall", { room, messageId }, { body: {} }), words.say("tail.recalledNow"))) load();
+  }
+  async function load() {
+    try {
+      let found = [], after;
+      do {
+        const page = await api.call("GET /v1/rooms/{room}/reports", { room }, { query: { limit: 100, after }, signal });
+        found = [...found, ...page.reports];
+        after = page.next;
+      } while (after !== undefined && found.length < 1_000);
+      if (signal.aborted) return;
+      // The latest are what moderators look for.
+      reports = found.reverse();
+      table.update(reports, words.say("reports.none"));
+    } catch (error) {
+      if (!signal.aborted) table.update(reports, error.sentence);
+    }
+  }
+  body.append(card(words.say("room.tab.reports"), el("p", { class: "hint" }, words.say("reports.hint")), table.element));
+  every(5_000, signal, load);
+}
+
 words.add({
   en: {
-    "room.parts": "Parts of the room", "room.tab.state": "State and settings", "room.tab.tail": "Messages, live", "room.tab.members": "Members", "room.tab.queue": "Queue", "room.tab.polls": "Polls",
+    "room.parts": "Parts of the room", "room.tab.state": "State and settings", "room.tab.tail": "Messages, live", "room.tab.members": "Members", "room.tab.queue": "Queue", "room.tab.polls": "Polls", "room.tab.reports": "Reports",
     "room.unknown": "The room {room} can't be shown", "room.back": "All rooms", "room.online": "{online} online",
     "room.send": "Send a message", "room.sendTitle": "Send a message as the system", "room.sendText": "Everybody in the room sees it, and it stays in history.",
     "room.sendType": "Kind", "room.typeText": "text", "room.typeTip": "tip (a hint, shown apart)", "room.text": "Text", "room.sent": "Sent, with number {seq}.",
@@ -439,9 +485,10 @@ words.add({
     "role.CREATOR": "creator", "role.MANAGER": "manager", "role.NORMAL": "fixed member", "role.RESTRICTED": "restricted", "role.GUEST": "guest", "role.ANONYMOUS": "anonymous",
     "queue.key": "Key", "queue.value": "Value", "queue.owner": "Owner", "queue.stays": "Stays", "queue.version": "Version", "queue.held": "held, owner is away", "queue.transient": "while its owner is here", "queue.lasting": "lasting",
     "queue.take": "Take out", "queue.takeTitle": "Take {key} out of the queue?", "queue.takeText": "The room is told.", "queue.taken": "{key} is out of the queue.", "queue.clear": "Clear", "queue.clearTitle": "Clear the queue?", "queue.clearText": "{count} elements go, and cannot be had back.", "queue.cleared": "The queue is empty.", "queue.none": "The queue is empty.",
+    "reports.hint": "Messages that members have reported, the latest first; the last 1,000 stay here.", "reports.time": "Reported", "reports.seq": "Message", "reports.from": "Sender", "reports.text": "Text", "reports.noText": "(none, recalled or expired)", "reports.reporter": "Reported by", "reports.reason": "Reason", "reports.none": "Nothing was reported.",
   },
   zh: {
-    "room.parts": "房间各部分", "room.tab.state": "状态与设置", "room.tab.tail": "实时消息", "room.tab.members": "成员", "room.tab.queue": "队列", "room.tab.polls": "投票",
+    "room.parts": "房间各部分", "room.tab.state": "状态与设置", "room.tab.tail": "实时消息", "room.tab.members": "成员", "room.tab.queue": "队列", "room.tab.polls": "投票", "room.tab.reports": "举报",
     "room.unknown": "无法显示房间 {room}", "room.back": "全部房间", "room.online": "在线 {online}",
     "room.send": "发送消息", "room.sendTitle": "以系统身份发送消息", "room.sendText": "房间内所有人可见，并保留在历史中。",
     "room.sendType": "类型", "room.typeText": "文本", "room.typeTip": "提示（单独显示）", "room.text": "内容", "room.sent": "已发送，序号 {seq}。",
@@ -472,5 +519,6 @@ words.add({
     "role.CREATOR": "创建者", "role.MANAGER": "管理员", "role.NORMAL": "固定成员", "role.RESTRICTED": "受限", "role.GUEST": "游客", "role.ANONYMOUS": "匿名",
     "queue.key": "键", "queue.value": "值", "queue.owner": "所有者", "queue.stays": "保留", "queue.version": "版本", "queue.held": "保留中，所有者离线", "queue.transient": "所有者在场时", "queue.lasting": "持久",
     "queue.take": "取出", "queue.takeTitle": "将 {key} 从队列取出？", "queue.takeText": "房间会收到通知。", "queue.taken": "{key} 已取出。", "queue.clear": "清空", "queue.clearTitle": "清空队列？", "queue.clearText": "{count} 个元素将被移除，无法恢复。", "queue.cleared": "队列已清空。", "queue.none": "队列为空。",
+    "reports.hint": "成员举报的消息，最新的在前，保留最近 1,000 条。", "reports.time": "举报时间", "reports.seq": "消息", "reports.from": "发送者", "reports.text": "内容", "reports.noText": "（无、已撤回或已过期）", "reports.reporter": "举报人", "reports.reason": "原因", "reports.none": "没有举报。",
   },
 });

@@ -125,6 +125,33 @@ public struct AmendRequest: WireMessage, OperationBody, Hashable {
     }
 }
 
+/// `report`: tells the room's moderators of a message.
+public struct ReportRequest: WireMessage, OperationBody, Hashable {
+    public var room: RoomID
+    public var messageID: String
+    public var reason: String?
+    /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
+    public var clientID: String?
+
+    public static var blank: ReportRequest { ReportRequest(room: .blank, messageID: "") }
+
+    var contentBytes: Int { bytes(reason) }
+
+    public init(room: RoomID, messageID: String, reason: String? = nil, clientID: String? = nil) {
+        self.room = room
+        self.messageID = messageID
+        self.reason = reason
+        self.clientID = clientID
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "messageId", &messageID, .nonEmptyBytes(Limits.opaqueIDBytes))
+        try walker.optional(3, "reason", &reason, .bytes(Limits.reportReasonBytes))
+        try walker.optional(40, "clientId", &clientID, .nonEmptyBytes(Limits.clientIDBytes))
+    }
+}
+
 /// `message`: one kept message.
 public struct MessageRequest: WireMessage, OperationBody, Hashable {
     public var room: RoomID

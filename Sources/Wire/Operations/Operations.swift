@@ -26,6 +26,8 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case message(MessageRequest)
     /// Taps on a tally, which may come without an ID, too.
     case tally(TapRequest)
+    /// Tell moderators of a message.
+    case report(ReportRequest)
     /// A place for content.
     case upload(UploadRequest)
     /// A new token for the room's content.
@@ -208,6 +210,10 @@ extension ClientOperation {
             ? 1 : 0
         try seen +=
             walker.choice(
+                44, "report", { if case .report(let it) = current { it } else { nil } }, { self = .report($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
                 45, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
             ? 1 : 0
         try seen +=
@@ -234,6 +240,7 @@ public enum OperationResult: Sendable, Hashable {
     case amend(MessageResult)
     case message(MessageResult)
     case tally(TapResult)
+    case report
     case upload(UploadResult)
     case mediaToken(MediaToken)
     case poll(PollResult)
@@ -393,6 +400,10 @@ extension OperationResult {
             ? 1 : 0
         try seen +=
             walker.choice(
+                44, "report", { if case .report = current { Empty() } else { nil } },
+                { (_: Empty) in self = .report }) ? 1 : 0
+        try seen +=
+            walker.choice(
                 45, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
             ? 1 : 0
         try seen +=
@@ -422,6 +433,7 @@ extension ClientOperation {
         case .amend(let it): .change(it, it.clientID)
         case .message(let it): .reading(it)
         case .tally(let it): .taps(it, it.delta, it.clientID)
+        case .report(let it): .change(it, it.clientID)
         case .upload(let it): .change(it, it.clientID)
         case .mediaToken(let it): .question(it, isOpenToAnonymous: true)
         case .poll(let it): .change(it, it.clientID)
@@ -466,6 +478,8 @@ extension ClientOperation {
                 it.clientID, .poll { .poll($0) })
         case .vote(let it):
             OperationChange(.vote(poll: it.poll, option: it.option), it.clientID, .poll { .vote($0) })
+        case .report(let it):
+            OperationChange(.report(messageID: it.messageID, reason: it.reason), it.clientID, .done(.report))
         case .tally(let it): OperationChange(.tally(key: it.key, .tap(it.delta)), it.clientID, .total)
         case .updateRoom(let it): OperationChange(.updateRoom(set: it.set, it.options), it.clientID, .room)
         case .updateMe(let it):

@@ -34,6 +34,7 @@ public enum PublishedSchema {
         schema.message(TapMemory.self)
         schema.message(PollRecord.self)
         schema.message(PollVotes.self)
+        schema.message(StoredReport.self)
         schema.message(StoredMessage.self)
         schema.message(KeptCopies.self)
         schema.message(SystemEntry.self)
@@ -44,8 +45,8 @@ public enum PublishedSchema {
             package: "chatroom.stored.v1",
             comment: """
                 What is on disk: LogEntry in the replicated log; RoomRecord, MemberRecord, PlacedElement, CommandMemory,
-                SlowRecord, RobotRecord, WebhookRecord, Tally, TapMemory, PollRecord and PollVotes in the catalogue; StoredMessage in history, KeptCopies in a
-                table of their own for a COMBINE; SystemEntry in the system group's log and SystemSnapshot in its state file, WebhookSettings
+                SlowRecord, RobotRecord, WebhookRecord, Tally, TapMemory, PollRecord, PollVotes and StoredReport in the catalogue; StoredMessage in history,
+                KeptCopies in a table of their own for a COMBINE; SystemEntry in the system group's log and SystemSnapshot in its state file, WebhookSettings
                 and StoredModeration as settings of it. Numbers are never changed or used again.
                 Written from the code by the tests: UPDATE_SCHEMA=1 tools/test.
                 """)

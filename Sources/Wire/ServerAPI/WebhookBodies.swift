@@ -21,6 +21,8 @@ public enum WebhookEvent: String, Sendable, Hashable, CaseIterable {
     case lost
     /// A user was banned or muted in all rooms, or no more. Its items have no room.
     case sanction
+    /// A member has reported a message.
+    case report
 }
 
 extension WebhookEvent: WireEnum {
@@ -36,6 +38,7 @@ extension WebhookEvent: WireEnum {
         case .unkept: 7
         case .lost: 8
         case .sanction: 9
+        case .report: 11
         }
     }
 }
@@ -115,6 +118,8 @@ public struct WebhookItem: WireMessage, Hashable {
     public var lost: LostMessages?
     /// Only for sanction.
     public var sanction: WebhookSanction?
+    /// Only for report.
+    public var report: MessageReport?
 
     public static var blank: WebhookItem { WebhookItem(id: "", room: nil, event: .message, time: .blank) }
 
@@ -137,6 +142,7 @@ public struct WebhookItem: WireMessage, Hashable {
         try walker.optional(9, "kind", &kind)
         try walker.optional(10, "lost", &lost)
         try walker.optional(11, "sanction", &sanction)
+        try walker.optional(13, "report", &report)
     }
 }
 

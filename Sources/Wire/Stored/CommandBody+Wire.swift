@@ -39,6 +39,7 @@ enum CommandKind: String, WireEnum {
     case openPoll = "OPEN_POLL"
     case vote = "VOTE"
     case closePoll = "CLOSE_POLL"
+    case report = "REPORT"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -75,6 +76,7 @@ enum CommandKind: String, WireEnum {
         case .amend: 34
         case .tap: 35
         case .tally: 36
+        case .report: 42
         case .registerUpload: 44
         case .completeUpload: 45
         case .openPoll: 37
@@ -115,6 +117,8 @@ extension CommandBody {
             (kind, fields.messageID, fields.enable, fields.options) = (.pin, messageID, enable, options)
         case .amend(let messageID, let set):
             (kind, fields.messageID, fields.message) = (.amend, messageID, set)
+        case .report(let messageID, let reason):
+            (kind, fields.messageID, fields.reason) = (.report, messageID, reason)
         case .tap(let batch): (kind, fields.taps) = (.tap, batch)
         case .tally(let key, let change): (kind, fields.key, fields.tally) = (.tally, key, change)
         case .openPoll(let id, let draft, let options):
@@ -189,6 +193,8 @@ extension CommandBody {
             return .amend(
                 messageID: try fields.need(fields.messageID, "messageId"),
                 set: try fields.need(fields.message, "message"))
+        case .report:
+            return .report(messageID: try fields.need(fields.messageID, "messageId"), reason: fields.reason)
         case .tap: return .tap(try fields.need(fields.taps, "taps"))
         case .tally:
             return .tally(key: try fields.need(fields.key, "key"), try fields.need(fields.tally, "tally"))

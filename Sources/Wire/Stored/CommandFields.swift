@@ -26,6 +26,7 @@ struct CommandFields: WireMessage {
     var message: MessageChanges?
     var taps: TapBatch?
     var tally: TallyChange?
+    var reason: String?
     var upload: UploadDraft?
     var mediaDigest: String?
     var mediaID: String?
@@ -64,6 +65,7 @@ struct CommandFields: WireMessage {
         try walker.optional(26, "poll", &poll)
         try walker.optional(27, "option", &option)
         try options.walk(&walker)
+        try walker.optional(32, "reason", &reason)
         try walker.optional(36, "upload", &upload)
         try walker.optional(37, "mediaDigest", &mediaDigest)
         try walker.optional(38, "mediaId", &mediaID)

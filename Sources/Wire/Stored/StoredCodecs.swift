@@ -32,6 +32,7 @@ public enum CatalogueCodec {
         case .upload(let record): WireProtobuf.encode(record)
         case .poll(let record): WireProtobuf.encode(record)
         case .votes(let votes): WireProtobuf.encode(votes)
+        case .report(let report): WireProtobuf.encode(StoredReport(report: report))
         }
     }
 
@@ -52,6 +53,7 @@ public enum CatalogueCodec {
         case .upload: return .upload(try stored(UploadRecord.self, bytes, "row of content"))
         case .poll: return .poll(try stored(PollRecord.self, bytes, "poll row"))
         case .votes: return .votes(try stored(PollVotes.self, bytes, "row of votes"))
+        case .report: return .report(try stored(StoredReport.self, bytes, "row of a report").report)
         case .deletedRoom: return .deletedRoom(try stored(DeletedRoomRecord.self, bytes, "deleted room's row"))
         }
     }

@@ -8,6 +8,7 @@ extension WebhookRecord: WireMessage {
         try walker.shown(2, "since", &since)
         try walker.repeated(3, "events", &events)
         try walker.shown(4, "forgotten", &forgotten)
+        try walker.defaulted(6, "firstReport", &firstReport, default: 0)
     }
 }
 

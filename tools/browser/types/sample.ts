@@ -168,6 +168,8 @@ async function app(): Promise<void> {
   const pinned: PinnedMessage[] = [...await room.pin(receipt.messageId), ...await room.pin(receipt.messageId, false)];
   show("pinned", [pinned, entry.room.pinned]);
   const amended: Message = await room.amend(receipt.messageId, { text: "hello", ext: "" });
+  await room.report(receipt.messageId);
+  await room.report(receipt.messageId, { reason: "spam" });
   show("amended", [amended.editedAt, (await room.message(receipt.messageId)).editedAt]);
 
   const { messages, more } = await room.history({ limit: 100, order: "ASC", afterSeq: 1, types: ["TEXT", "NOTIFICATION"] });
