@@ -44,6 +44,10 @@ static const unsigned char page_figures_js[] = {
 #embed "../Gateway/Web/figures.js"
 };
 
+static const unsigned char page_held_js[] = {
+#embed "../Gateway/Web/held.js"
+};
+
 static const unsigned char page_index_html[] = {
 #embed "../Gateway/Web/index.html"
 };
@@ -118,6 +122,7 @@ static const struct chatroom_file page_files[] = {
     {"dialogs.css", page_dialogs_css, sizeof page_dialogs_css},
     {"dialogs.js", page_dialogs_js, sizeof page_dialogs_js},
     {"figures.js", page_figures_js, sizeof page_figures_js},
+    {"held.js", page_held_js, sizeof page_held_js},
     {"index.html", page_index_html, sizeof page_index_html},
     {"ledger.js", page_ledger_js, sizeof page_ledger_js},
     {"page.js", page_page_js, sizeof page_page_js},

@@ -157,6 +157,10 @@ public enum CommandBody: Sendable, Hashable {
     indirect case amend(messageID: String, set: MessageChanges)
     /// A member reports a message; `CommandFacts.original` says what it is.
     indirect case report(messageID: String, reason: String?)
+    /// Lets a held message through, or denies it.
+    indirect case decideHeld(heldID: String, HeldDecision)
+    /// Its sender or a manager takes a held message back.
+    indirect case withdrawHeld(heldID: String)
     /// The taps of a window.
     indirect case tap(TapBatch)
     indirect case tally(key: String, TallyChange)
@@ -246,8 +250,10 @@ public struct CommandFacts: Sendable, Hashable {
     private var originals: [OriginalMessage] = []
     /// The message that an `amend` names, as it is until then.
     public var amended: Message?
-    /// Messages of before have expired; of a `pin`, of a `report`, and of a post that names content.
+    /// Messages of before have expired; of a `pin`, of a `report`, and of whatever lets a message come that may name content.
     public var keptSince: Timestamp?
+    /// A post is to wait for a manager.
+    public var hold: HoldPolicy?
     /// The ID of the place that a `registerUpload` asks for: `apply` knows no random numbers.
     public var mediaID: String? {
         get { mediaIDs.first }

@@ -51,6 +51,8 @@ public enum RememberedResult: Sendable, Hashable {
     case upload(UploadTicket)
     /// Without title and options.
     case poll(Poll)
+    /// A held message was let through, and became this one, which history has; nil: it was denied.
+    case decided(messageID: String?)
 
     fileprivate var textBytes: Int {
         switch self {
@@ -63,6 +65,7 @@ public enum RememberedResult: Sendable, Hashable {
         case .missing(let bits): 32 + bits.count
         case .amended(let messageID): 32 + messageID.utf8.count
         case .poll(let poll): 96 + poll.id.utf8.count + poll.counts.count * 8
+        case .decided(let messageID): 32 + (messageID?.utf8.count ?? 0)
         case .tally(let tally): 64 + tally.key.utf8.count
         case .upload(let ticket): 64 + ticket.mediaID.utf8.count + ticket.contentType.utf8.count
         case .pinned(let pinned): pinned.reduce(32) { $0 + 32 + $1.messageID.utf8.count }

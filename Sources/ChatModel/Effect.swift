@@ -18,6 +18,12 @@ public enum CommandResult: Sendable, Hashable {
     case tapped([Int64])
     case upload(UploadTicket)
     case poll(Poll)
+    /// A post waits for a manager.
+    case held(heldID: String)
+    /// A held message was decided: the message that it became, or as it was held.
+    case decided(Message)
+    /// The same of a repeat: the message that it became is looked up again; nil: it was denied.
+    case decidedBefore(messageID: String?)
     case refused(ChatError)
 }
 
@@ -28,6 +34,8 @@ public enum Effect: Sendable, Hashable {
     /// The room's own row has, as it does with each message: whoever writes it takes it from the state, at the end of a turn
     /// and not for each command.
     case roomChanged
+    /// The copies of the COMBINE that the next `append` keeps, which the command itself does not bring along.
+    case keepCopies([Message])
     /// A kept message came into being.
     case append(Message, commandKey: CommandKey?)
     /// A kept message was recalled: its row loses its body.
@@ -36,6 +44,10 @@ public enum Effect: Sendable, Hashable {
     case amend(Message)
     /// To show to those who are here: kept and unkept messages and notifications.
     case publish(Message)
+    /// A message waits for managers, who are told.
+    case held(HeldRecord)
+    /// A held message was denied: its sender is told.
+    case denied(DeniedRecord)
     /// The user's sessions leave the room at once.
     case kick(UserID, reason: KickReason, ext: String?)
     /// Everybody leaves: the room was closed or deleted.
@@ -92,6 +104,10 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case votes = 17
     /// A report of a message: `MessageReport`; key: its ID.
     case report = 22
+    /// A message that waits for a manager; key: its `heldId`.
+    case held = 20
+    /// One that was denied, for a while; key: the same.
+    case denied = 21
 }
 
 /// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
@@ -126,6 +142,8 @@ public indirect enum CatalogueValue: Sendable, Hashable {
     case poll(PollRecord)
     case votes(PollVotes)
     case report(MessageReport)
+    case held(HeldRecord)
+    case denied(DeniedRecord)
 }
 
 /// A robot that is here, as its room keeps it.

@@ -56,12 +56,15 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case polls
     /// Reports of messages: the command `report` with its row, and what the webhook is owed of them.
     case reports
+    /// Held messages: the action HOLD in the setting of moderation, the fact `hold`, the commands `decideHeld` and
+    /// `withdrawHeld`, the rows `held` and `denied`, and the webhook's kind HELD.
+    case held
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports:
+            .polls, .reports, .held:
             FeatureLevel(2)
         }
     }
@@ -77,6 +80,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .media: "media"
         case .polls: "poll"
         case .reports: "report"
+        case .held: "held"
         }
     }
 }
@@ -98,15 +102,18 @@ extension CommandBody {
         case .post(let draft) where draft.body.media?.id != nil || draft.body.media?.thumbnailID != nil: .media
         case .registerUpload, .completeUpload: .media
         case .report: .reports
+        case .decideHeld, .withdrawHeld: .held
         default: nil
         }
     }
 }
 
 extension Command {
-    /// The same, where it depends on who gives the command: the owner that a member names was not looked at before.
+    /// The same, where it depends on who gives the command, since the owner that a member names was not looked at before, or
+    /// on its facts.
     public var feature: Feature? {
         if case .queueSet(let write, _) = body, write.owner != nil, case .member = actor { return .seats }
+        if facts.hold != nil { return .held }
         return body.feature
     }
 }

@@ -67,6 +67,13 @@ public enum Limits {
     public static let reportsPerRoom = 1_000
     /// Between two reports of a user in a room.
     public static let reportSeconds: Int64 = 10
+    /// Messages that wait for a manager in a room, and those that were denied lately and are remembered.
+    public static let heldMessages = 1_000
+    /// The bytes of the texts of those that wait, with the copies that a COMBINE brings: they are in memory.
+    public static let heldBytesPerRoom = 34 << 20
+    public static let heldReasonBytes = 256
+    public static let holdSecondsDefault: Int64 = 600
+    public static let holdSeconds: Int64 = 86_400
     public static let tallyKeyBytes = 32
     /// Tallies that the server API has made in a room.
     public static let tallies = 100

@@ -4,6 +4,8 @@ public enum WordAction: String, Sendable, Hashable, CaseIterable {
     case replace = "REPLACE"
     /// The text is refused with 13009.
     case refuse = "REFUSE"
+    /// A kept message waits for a manager (PROTOCOL.md, "Held messages"); any other text is refused.
+    case hold = "HOLD"
 }
 
 /// One entry of the list of words: any text, found wherever it stands, also inside longer words.
@@ -21,6 +23,8 @@ public struct Word: Sendable, Hashable {
 public enum HookFailurePolicy: String, Sendable, Hashable, CaseIterable {
     case allow = "ALLOW"
     case refuse = "REFUSE"
+    /// As the word action.
+    case hold = "HOLD"
 }
 
 /// The pre-send hook's decision about a message: the `action` of its answer.
@@ -29,4 +33,6 @@ public enum HookAction: String, Sendable, Hashable, CaseIterable {
     /// Another text in the message's place.
     case rewrite = "REWRITE"
     case refuse = "REFUSE"
+    /// As the word action.
+    case hold = "HOLD"
 }

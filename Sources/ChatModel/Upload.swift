@@ -64,6 +64,8 @@ public struct UploadRecord: Sendable, Hashable {
     public var references: [UploadReference] = []
     /// It was named by a message that is not kept, and can be read until then.
     public var shownUntil: Timestamp?
+    /// Messages that wait for a manager name it: until then at least it is kept, and cannot be read.
+    public var heldUntil: Timestamp?
     /// A later avatar of the same user has taken its place.
     public var replacedAt: Timestamp?
 
@@ -85,6 +87,7 @@ public struct UploadRecord: Sendable, Hashable {
         if draft.kind == .avatar, digest != nil { return replacedAt?.adding(seconds: Limits.uploadSeconds) }
         var end = createdAt.adding(seconds: Limits.uploadSeconds)
         if let shownUntil { end = max(end, shownUntil) }
+        if let heldUntil { end = max(end, heldUntil) }
         for reference in references { end = max(end, reference.keptUntil) }
         return end
     }

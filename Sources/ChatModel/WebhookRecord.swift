@@ -7,22 +7,25 @@ public struct WebhookRecord: Sendable, Hashable {
     public var firstSeq: UInt64 = 0
     /// When that was accepted, or the message delivered before it.
     public var since = Timestamp(0)
-    /// Openings and closings that have not been delivered, oldest first; at most `eventsMax`.
+    /// Openings and closings that have not been delivered, and messages that were held, oldest first; at most `eventsMax`
+    /// and `heldMax`.
     public var events: [RoomLifeEvent] = []
-    /// How many older openings, closings and reports were forgotten at their bounds, or with their room.
+    /// How many older ones, and reports, were forgotten at their bounds, or with their room.
     public var forgotten: Int64 = 0
     /// The log entry of the first report that has not been delivered; 0: all are.
     public var firstReport: UInt64 = 0
 
     /// At the bound the oldest is forgotten and counted: the newest tell how the room stands.
     public static let eventsMax = 64
+    /// As many as may wait at a time.
+    public static let heldMax = Limits.heldMessages
 
     public init() {}
 
     public var isEmpty: Bool { firstSeq == 0 && events.isEmpty && forgotten == 0 && firstReport == 0 }
 }
 
-/// That a room was opened or closed, which has no seq of its own.
+/// That a room was opened or closed, or a message held, which has no seq of its own.
 public struct RoomLifeEvent: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case created = "CREATED"
@@ -30,6 +33,8 @@ public struct RoomLifeEvent: Sendable, Hashable {
         case closed = "CLOSED"
         case deleted = "DELETED"
         case undeleted = "UNDELETED"
+        /// A message waits for managers.
+        case held = "HELD"
     }
 
     public var kind: Kind

@@ -14,6 +14,7 @@ struct Automaton: Sendable {
     /// Scalars of the longest REPLACE word that ends here; 0: none.
     private var replaced: [UInt16] = [0]
     private var refused: [Bool] = [false]
+    private var held: [Bool] = [false]
     /// The root has most of the children and is asked most often.
     private var rootChildren = [UInt32](repeating: 0, count: 256)
 
@@ -53,11 +54,15 @@ struct Automaton: Sendable {
         while index < group.words.upperBound {
             let start = index
             let byte = words[index].bytes[group.depth]
-            var (ownReplaced, ownRefused) = (0, false)
+            var (ownReplaced, ownRefused, ownHeld) = (0, false, false)
             while index < group.words.upperBound, words[index].bytes[group.depth] == byte {
                 let word = words[index]
                 if word.bytes.count == group.depth + 1 {
-                    if word.action == .refuse { ownRefused = true } else { ownReplaced = word.scalars }
+                    switch word.action {
+                    case .refuse: ownRefused = true
+                    case .hold: ownHeld = true
+                    case .replace: ownReplaced = word.scalars
+                    }
                 }
                 index += 1
             }
@@ -68,6 +73,7 @@ struct Automaton: Sendable {
             failure.append(fallback)
             replaced.append(ownReplaced > 0 ? UInt16(clamping: ownReplaced) : replaced[Int(fallback)])
             refused.append(ownRefused || refused[Int(fallback)])
+            held.append(ownHeld || held[Int(fallback)])
             groups.append(Group(words: start..<index, depth: group.depth + 1))
         }
     }
@@ -93,5 +99,6 @@ struct Automaton: Sendable {
     }
 
     func refuses(_ state: UInt32) -> Bool { refused[Int(state)] }
+    func holds(_ state: UInt32) -> Bool { held[Int(state)] }
     func longestReplaced(_ state: UInt32) -> Int { Int(replaced[Int(state)]) }
 }

@@ -3,13 +3,12 @@ import ChatModel
 /// Which texts the words are looked for in (PROTOCOL.md, "Moderation": messages, barrage, nick, room name,
 /// announcement).
 extension WordFilter {
-    /// The text as it may be shown. Throws 13009 naming the field and no word.
+    /// The text as it may be shown. Throws 13009 naming the field and no word; for HOLD words too.
     public func passed(_ text: String, _ field: String) throws(ChatError) -> String {
-        switch check(text) {
-        case .clean: return text
-        case .replaced(let other): return other
-        case .refused: throw ChatError(.rejected, "the \(field) was refused by moderation", field: field)
-        }
+        var holds = false
+        let shown = try passed(text, field, &holds)
+        if holds { throw Self.refusal(field) }
+        return shown
     }
 
     public func passed(_ text: String?, _ field: String) throws(ChatError) -> String? {
@@ -17,37 +16,64 @@ extension WordFilter {
         return try passed(text, field) as String
     }
 
+    /// The same of a text that can be held.
+    /// - Parameter holds: becomes true for a HOLD word.
+    private func passed(_ text: String, _ field: String, _ holds: inout Bool) throws(ChatError) -> String {
+        switch check(text) {
+        case .clean: return text
+        case .replaced(let other): return other
+        case .held(let other):
+            holds = true
+            return other
+        case .refused: throw Self.refusal(field)
+        }
+    }
+
+    /// The app's own format: it stays as it is.
+    private func check(content: String, _ holds: inout Bool) throws(ChatError) {
+        switch check(content) {
+        case .clean, .replaced: break
+        case .held: holds = true
+        case .refused: throw Self.refusal("content")
+        }
+    }
+
+    private static func refusal(_ field: String) -> ChatError {
+        ChatError(.rejected, "the \(field) was refused by moderation", field: field)
+    }
+
     /// The texts of a message that people read: text, title, summary, the name of a file, the searchable part of a
     /// CUSTOM message.
     ///
-    /// `content` of CUSTOM is the app's own format, and `*` inside it could break it: REFUSE words count there, REPLACE
-    /// words do not. A COMMAND is not shown; `ext` and URLs are the app's.
-    public func passed(_ body: MessageBody) throws(ChatError) -> MessageBody {
+    /// `content` of CUSTOM is the app's own format, and `*` inside it could break it: REFUSE and HOLD words count there,
+    /// REPLACE words do not. A COMMAND is not shown; `ext` and URLs are the app's.
+    /// - Parameter holds: becomes true where a HOLD word is in one of them.
+    public func passed(_ body: MessageBody, holds: inout Bool) throws(ChatError) -> MessageBody {
         guard !isEmpty else { return body }
         switch body {
-        case .text(let text): return .text(try passed(text, "text"))
-        case .tip(let text): return .tip(try passed(text, "text"))
-        case .image(let media): return .image(try passed(media))
-        case .audio(let media): return .audio(try passed(media))
-        case .video(let media): return .video(try passed(media))
-        case .file(let media): return .file(try passed(media))
+        case .text(let text): return .text(try passed(text, "text", &holds))
+        case .tip(let text): return .tip(try passed(text, "text", &holds))
+        case .image(let media): return .image(try passed(media, &holds))
+        case .audio(let media): return .audio(try passed(media, &holds))
+        case .video(let media): return .video(try passed(media, &holds))
+        case .file(let media): return .file(try passed(media, &holds))
         case .location(let latitude, let longitude, let title):
-            return .location(latitude: latitude, longitude: longitude, title: try passed(title, "title"))
-        case .custom(let content, let subtype, let searchable):
-            guard check(content) != .refused else {
-                throw ChatError(.rejected, "the content was refused by moderation", field: "content")
-            }
-            return .custom(content: content, subtype: subtype, searchable: try passed(searchable, "searchable"))
+            return .location(latitude: latitude, longitude: longitude, title: try passed(title, "title", &holds))
+        case .custom(let content, let subtype, var searchable):
+            try check(content: content, &holds)
+            if let text = searchable { searchable = try passed(text, "searchable", &holds) }
+            return .custom(content: content, subtype: subtype, searchable: searchable)
         case .combine(let title, let summary, let messageIDs):
             return .combine(
-                title: try passed(title, "title"), summary: try passed(summary, "summary"), messageIDs: messageIDs)
+                title: try passed(title, "title", &holds), summary: try passed(summary, "summary", &holds),
+                messageIDs: messageIDs)
         case .command, .notification, .recalled, .unknown: return body
         }
     }
 
-    private func passed(_ media: Media) throws(ChatError) -> Media {
+    private func passed(_ media: Media, _ holds: inout Bool) throws(ChatError) -> Media {
         var media = media
-        media.name = try passed(media.name, "media.name")
+        media.name = try passed(media.name, "media.name", &holds)
         return media
     }
 
@@ -65,8 +91,10 @@ extension WordFilter {
         guard !isEmpty else { return changes }
         var changes = changes
         changes.text = try passed(changes.text, "text")
-        if let content = changes.content, check(content) == .refused {
-            throw ChatError(.rejected, "the content was refused by moderation", field: "content")
+        if let content = changes.content {
+            var holds = false
+            try check(content: content, &holds)
+            if holds { throw Self.refusal("content") }
         }
         return changes
     }
@@ -79,12 +107,13 @@ extension WordFilter {
         return changes
     }
 
-    /// The texts of a member's command that others see.
-    public func passed(_ body: CommandBody) throws(ChatError) -> CommandBody {
+    /// The texts of a member's command that others see. Only a message can be held.
+    /// - Parameter holds: becomes true where a HOLD word is in it.
+    public func passed(_ body: CommandBody, holds: inout Bool) throws(ChatError) -> CommandBody {
         guard !isEmpty else { return body }
         switch body {
         case .post(var draft):
-            draft.body = try passed(draft.body)
+            draft.body = try passed(draft.body, holds: &holds)
             return .post(draft)
         case .amend(let messageID, let set): return .amend(messageID: messageID, set: try passed(set))
         // Messages that name the content show it.

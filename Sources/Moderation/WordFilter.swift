@@ -20,6 +20,8 @@ public struct WordFilter: Sendable {
         /// The text with each scalar that belongs to a REPLACE word, overlapping ones too, replaced by `*`: as many
         /// scalars as before, and never more bytes.
         case replaced(String)
+        /// A HOLD word is in it, and no REFUSE word: the text as it is to be shown, with `*` where REPLACE words were.
+        case held(String)
         /// A REFUSE word is in it.
         case refused
     }
@@ -29,7 +31,7 @@ public struct WordFilter: Sendable {
     /// A filter without words: every text is clean, at no cost.
     public init() { automaton = nil }
 
-    /// Words that fold to the same text are one, REFUSE if any of them is.
+    /// Words that fold to the same text are one, with the actions of all of them: REFUSE goes before HOLD.
     public init(_ words: [Word]) throws(WordListError) {
         try Self.check(words)
         automaton = words.isEmpty ? nil : Automaton(words)
@@ -61,6 +63,7 @@ public struct WordFilter: Sendable {
         guard let automaton else { return .clean }
         var state = Automaton.root
         var position = 0
+        var isHeld = false
         // Runs of scalars to replace, in order, not overlapping.
         var runs: [Range<Int>] = []
         for scalar in text.unicodeScalars {
@@ -72,6 +75,7 @@ public struct WordFilter: Sendable {
             }
             position += 1
             if automaton.refuses(state) { return .refused }
+            if automaton.holds(state) { isHeld = true }
             let length = automaton.longestReplaced(state)
             guard length > 0 else { continue }
             // The longest word that ends here covers all shorter ones that do.
@@ -82,6 +86,7 @@ public struct WordFilter: Sendable {
             }
             runs.append(start..<position)
         }
+        if isHeld { return .held(runs.isEmpty ? text : Self.mask(text, runs)) }
         return runs.isEmpty ? .clean : .replaced(Self.mask(text, runs))
     }
 

@@ -27,6 +27,7 @@ actor AppCallbacks {
         var setup = CallbackSetup(client: client)
         let moderation = moderation
         setup.hook = moderation.hook
+        setup.hold = moderation.hold
         setup.words = filter(moderation.words)
         setup.webhook = webhook
         return setup
@@ -55,7 +56,7 @@ actor AppCallbacks {
         case .moderation:
             let settings = moderation
             let words = filter(settings.words)
-            await rooms.setModeration(words, hook: settings.hook)
+            await rooms.setModeration(words, hook: settings.hook, hold: settings.hold)
             await gateway.set(words: words)
         case .webhook: await rooms.setWebhook(webhook)
         default: break
@@ -105,6 +106,7 @@ actor AppCallbacks {
         if settings.events.contains(.sanction), !system.level.brings(.sanctions) {
             throw ChatError.upgrading(.sanctions)
         }
+        if settings.events.contains(.held), !system.level.brings(.held) { throw .upgrading(.held) }
         if !settings.url.isEmpty {
             try check(settings.url, field: "url")
             settings.secret = try secret(settings.secret, webhook?.secret, field: "secret")
@@ -120,6 +122,7 @@ actor AppCallbacks {
     /// - Throws: 414 or 413 with the field that is wrong.
     func setModeration(_ given: ModerationSettings, key: String?) async throws(ChatError) {
         var settings = given
+        if settings.needsHeld, !system.level.brings(.held) { throw .upgrading(.held) }
         do throws(WordListError) {
             try WordFilter.check(settings.words)
         } catch {

@@ -145,6 +145,10 @@ struct NodeService: ClusterService {
 
     func polls(of room: RoomID) async throws(ChatError) -> [Poll] { try await calls.polls(of: room) }
 
+    func held(in room: RoomID, after: String?, limit: Int) async throws(ChatError) -> HeldResult {
+        try await calls.held(in: room, after: after, limit: limit)
+    }
+
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
         try await calls.barrage(item, in: room)
     }

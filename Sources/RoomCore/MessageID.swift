@@ -11,6 +11,8 @@ public enum MessageID: Sendable, Hashable {
     case unkept(Incarnation, index: UInt64, ordinal: UInt64)
     /// `incarnation_time.ordinal`, for what never goes through the log (301, 302, 350). Time is Unix milliseconds.
     case soft(Incarnation, time: UInt64, ordinal: UInt64)
+    /// `incarnation.index`, the `heldId` of a message that waits for a manager; an entry holds one at most.
+    case held(Incarnation, index: UInt64)
 
     /// The ID as clients see it.
     public var text: String {
@@ -19,6 +21,7 @@ public enum MessageID: Sendable, Hashable {
         case .unkept(let incarnation, let index, 0): Self.text(incarnation, "~", index)
         case .unkept(let incarnation, let index, let ordinal): Self.text(incarnation, "~", index, ordinal)
         case .soft(let incarnation, let time, let ordinal): Self.text(incarnation, "_", time, ordinal)
+        case .held(let incarnation, let index): Self.text(incarnation, ".", index)
         }
     }
 
@@ -54,7 +57,7 @@ public enum MessageID: Sendable, Hashable {
     /// Reads an ID that a client sent; nil for anything that `text` does not write.
     public static func parse(_ text: String) -> MessageID? {
         guard text.utf8.count <= Limits.opaqueIDBytes,
-            let mark = text.firstIndex(where: { $0 == "-" || $0 == "~" || $0 == "_" }),
+            let mark = text.firstIndex(where: { $0 == "-" || $0 == "~" || $0 == "_" || $0 == "." }),
             let number = UInt64(text[..<mark], radix: 36),
             let parsed = parse(text[text.index(after: mark)...], behind: text[mark], of: Incarnation(number)),
             // Signs, capitals and leading zeros are not ours.
@@ -70,8 +73,13 @@ public enum MessageID: Sendable, Hashable {
             return first > 0 ? .kept(incarnation, seq: first) : nil
         }
         guard parts.count == 2 else {
-            return mark == "~" ? .unkept(incarnation, index: first, ordinal: 0) : nil
+            return switch mark {
+            case "~": .unkept(incarnation, index: first, ordinal: 0)
+            case ".": .held(incarnation, index: first)
+            default: nil
+            }
         }
+        guard mark != "." else { return nil }
         guard let ordinal = UInt64(parts[1], radix: 36) else { return nil }
         return mark == "~"
             ? .unkept(incarnation, index: first, ordinal: ordinal)

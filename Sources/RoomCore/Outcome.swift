@@ -1,7 +1,7 @@
 import ChatModel
 
 /// The effects of a command besides its result, collected while it is decided and handed out in the order that `Effect`
-/// promises: catalogue rows (the room's own last), history, pushes, kicks, end of an incarnation, result.
+/// promises: catalogue rows (the room's own last), history, pushes, held messages, kicks, end of an incarnation, result.
 struct Outcome {
     /// The place of the command in the log.
     let stamp: Stamp
@@ -12,6 +12,8 @@ struct Outcome {
     /// `.append` and `.erase`.
     var history: [Effect] = []
     var shown: [Message] = []
+    /// `.held` and `.denied`.
+    var notices: [Effect] = []
     /// `.kick`, `.kickAll` and `.retire`.
     var endings: [Effect] = []
     /// The room's row has changed.
@@ -40,6 +42,7 @@ struct Outcome {
         effects += history
         if let first { effects.append(.publish(first.message)) }
         for message in shown { effects.append(.publish(message)) }
+        effects += notices
         effects += endings
         effects.append(.result(result))
         return effects

@@ -55,8 +55,8 @@ extension RoomState {
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, for: command, &outcome)
-        case .post, .updateRoom, .recall, .pin, .amend, .tally, .report, .setManager, .setMember, .setRole,
-            .setBlacklist,
+        case .post, .updateRoom, .recall, .pin, .amend, .decideHeld, .withdrawHeld, .tally, .report, .setManager,
+            .setMember, .setRole, .setBlacklist,
             .setMute, .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear,
             .addRobots, .removeRobots, .registerUpload, .openPoll, .vote, .closePoll:
             try requireOpen()
@@ -81,6 +81,10 @@ extension RoomState {
             return try amend(messageID, set, for: command, &outcome)
         case .report(let messageID, let reason):
             return try report(messageID, reason, for: command, &outcome)
+        case .decideHeld(let heldID, let decision):
+            return try decideHeld(heldID, decision, for: command, &outcome)
+        case .withdrawHeld(let heldID):
+            return try withdrawHeld(heldID, for: command, &outcome)
         case .tally(let key, let change):
             return try changeTally(key, change, for: command, &outcome)
         case .openPoll(let id, let draft, let options):
@@ -155,6 +159,7 @@ extension RoomState {
             outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: nil))
         }
         for life in taps.prune(at: now) { outcome.rows.append(tapsRow(life, nil)) }
+        for id in denied.prune(at: now) { outcome.rows.append(deniedRow(id, nil)) }
         guard let seconds = record?.info.slowModeSeconds else { return }
         for (user, spoken) in slow.prune(seconds: seconds, at: now) { outcome.rows.append(slowRow(user, spoken)) }
     }

@@ -22,6 +22,7 @@ extension RoomState {
         for element in queue.transientElements { drop(element.key, &outcome) }
         forgetRobots(Array(robots.keys), &outcome)
         for user in slow.times.keys.sorted() { outcome.rows.append(slowRow(user, nil)) }
+        forgetHeld(&outcome)
         // Nothing of it ends while it is aside.
         putMembersWithDeadlines(withDeadline: false, &outcome)
         for entry in polls.all { outcome.rows.append(pollRow(entry.record, withDeadline: false)) }
@@ -51,6 +52,7 @@ extension RoomState {
         slow = SlowMode()
         uploads = UploadTable()
         reports = ReportTable()
+        (held, denied) = (HeldTable(), DeniedTable())
         robots = [:]
         tallies = TallyTable()
         polls = PollTable()

@@ -76,6 +76,7 @@ extension RoomState {
         owe(.closed, for: command, &outcome)
         removeElements(queue.transientElements, for: command, &outcome)
         forgetRobots(robots.keys, &outcome)
+        denyAllHeld(&outcome)
         outcome.endings.append(.kickAll(reason: .roomClosed, ext: options.notifyExt))
     }
 
@@ -123,6 +124,7 @@ extension RoomState {
             outcome.endings = [.kickAll(reason: .roomClosed, ext: nil)]
             return .done
         }
+        forgetHeld(&outcome)
         becomeAbsent()
         // The room's row goes, and with it all others but the results of commands.
         outcome.touchesRoom = true

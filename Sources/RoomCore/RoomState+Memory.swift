@@ -6,6 +6,7 @@ extension RoomState {
     /// Whether this command has been answered, within `Limits.commandMemorySeconds`.
     public func remembers(_ key: CommandKey, at now: Timestamp) -> Bool {
         record != nil && ledger.post(key, at: now) != nil || ledger.result(key, at: now) != nil
+            || rememberedHeld(key, at: now) != nil
     }
 
     /// The earlier answer to this command, if that was within `Limits.commandMemorySeconds`: a leader may answer it
@@ -19,7 +20,14 @@ extension RoomState {
                 messageID: MessageID.kept(incarnation, seq: post.seq).text, place: .kept(seq: post.seq),
                 time: post.time, priority: post.priority ?? priority(askedBy: command))
         }
-        return ledger.result(key, at: now).map { answer($0, to: command) }
+        return ledger.result(key, at: now).map { answer($0, to: command) } ?? rememberedHeld(key, at: now)
+    }
+
+    /// A message that waits is found by its send for as long as it waits, and one that was denied for a while.
+    private func rememberedHeld(_ key: CommandKey, at now: Timestamp) -> CommandResult? {
+        if let heldID = held.id(of: key) { return .held(heldID: heldID) }
+        guard let denial = denied.record(of: key), !CommandLedger.isForgotten(denial.time, at: now) else { return nil }
+        return .refused(denial.refusal)
     }
 
     private func answer(_ remembered: RememberedResult, to command: Command) -> CommandResult {
@@ -34,6 +42,7 @@ extension RoomState {
         case .missing(let bits): .missing(Self.names(bits, of: command.body))
         case .pinned(let pinned): .pinned(pinned)
         case .amended(let messageID): .amendedBefore(messageID: messageID)
+        case .decided(let messageID): .decidedBefore(messageID: messageID)
         case .tally(let tally): .tally(tally)
         case .upload(let ticket): .upload(ticket)
         case .poll(let poll): .poll(completed(poll, by: command))
@@ -121,8 +130,10 @@ extension RoomState {
         case .poll(var poll):
             (poll.title, poll.options) = ("", [])
             return .poll(poll)
-        // The window itself is remembered.
-        case .tapped: return nil
+        // The window itself is remembered, and the held message.
+        case .tapped, .held: return nil
+        case .decided(let message): return .decided(messageID: message.seq == nil ? nil : message.messageID)
+        case .decidedBefore(let messageID): return .decided(messageID: messageID)
         case .upload(let ticket): return .upload(ticket)
         }
     }

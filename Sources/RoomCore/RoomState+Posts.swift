@@ -19,6 +19,24 @@ extension RoomState {
         }
         let replyTo = try draft.replyTo.map { (id: String) throws(ChatError) in try reference(id, command.facts) }
         let body = try completed(draft.body)
+        var fields = MessageFields(
+            room: room, place: .outside, messageID: "", time: outcome.time, from: sender(command), body: body)
+        fields.clientID = clientID(command)
+        fields.mentions = draft.mentions
+        fields.mentionAll = draft.mentionAll
+        fields.to = draft.to
+        fields.ext = draft.ext
+        fields.webhook = draft.webhook
+        fields.replyTo = replyTo
+        if let policy = command.facts.hold {
+            // HIGH counts when it becomes a message.
+            fields.priority = draft.priority == .high && !isManager(command.actor) ? .normal : draft.priority
+            fields.messageID = MessageID.held(record?.incarnation ?? Incarnation(0), index: outcome.stamp.index).text
+            let bytes = command.facts.copies.reduce(HeldRecord.bytes(Message(fields))) { $0 + HeldRecord.bytes($1) }
+            try requireMayHold(draft, bytes)
+            try passSlowMode(command.actor, &outcome)
+            return hold(fields, policy, key, for: command, &outcome)
+        }
         try passSlowMode(command.actor, &outcome)
 
         let priority = acceptedPriority(draft.priority, for: command, &outcome)
@@ -32,17 +50,9 @@ extension RoomState {
             place = .unkept(after: lastSeq)
             messageID = nextUnkeptID(outcome.stamp)
         }
-        var fields = MessageFields(
-            room: room, place: place, messageID: messageID, time: outcome.time, from: sender(command), body: body)
-        fields.clientID = clientID(command)
-        fields.priority = priority
-        fields.mentions = draft.mentions
-        fields.mentionAll = draft.mentionAll
-        fields.to = draft.to
-        fields.ext = draft.ext
-        fields.webhook = draft.webhook
-        fields.replyTo = replyTo
-        refer(to: body, place, for: command, &outcome)
+        (fields.place, fields.messageID, fields.priority) = (place, messageID, priority)
+        adoptShared(command, &outcome)
+        refer(to: body, copies: command.facts.copies, place, keptSince: command.facts.keptSince, &outcome)
         let message = Message(fields)
         if draft.isKept {
             keep(message, key: key, for: command, &outcome)
@@ -100,10 +110,19 @@ extension RoomState {
     ) -> Priority {
         guard asked == .high else { return asked }
         let ofServer = if case .member = command.actor { false } else { true }
+        guard isManager(command.actor) else { return .normal }
+        return counted(asked, ofServer: ofServer, most: command.facts.highPerSecondMax, &outcome)
+    }
+
+    /// HIGH as long as there are not too many in this second.
+    /// - Parameter most: where the room says nothing.
+    mutating func counted(
+        _ asked: Priority, ofServer: Bool, most: Int, _ outcome: inout Outcome
+    ) -> Priority {
         let list = ofServer ? \RoomRecord.recentServerHigh : \RoomRecord.recentHigh
-        guard isManager(command.actor), var recent = record?[keyPath: list] else { return .normal }
+        guard var recent = record?[keyPath: list] else { return .normal }
         recent.removeAll { $0.adding(seconds: 1) <= outcome.time }
-        let most = record?.info.highPerSecond.map { Int(clamping: $0) } ?? command.facts.highPerSecondMax
+        let most = record?.info.highPerSecond.map { Int(clamping: $0) } ?? most
         guard recent.count < most else { return .normal }
         recent.append(outcome.time)
         record?[keyPath: list] = recent
@@ -143,6 +162,7 @@ extension RoomState {
         unpin(Set(targets.map(\.seq)), &outcome)
         unrefer(targets.map(\.seq), &outcome)
         unquoteReports(of: targets.map(\.seq), &outcome)
+        unquoteHeld(Set(targets.map(\.seq)), &outcome)
         notify(.recalled, options, of: senders, data: .recalled(messageIDs: messageIDs), for: command, &outcome)
     }
 

@@ -11,6 +11,7 @@ extension RoomState {
             if enable { try requireRoomForFixed(user, command.facts) }
             updateMember(user, &outcome) { $0.muted = enable }
             notify(enable ? .muted : .unmuted, options, of: [user], for: command, &outcome)
+            if enable { denyHeld(of: user, .muted, &outcome) }
         }
         return .member(member(user, command.facts, at: outcome.time))
     }
@@ -27,6 +28,7 @@ extension RoomState {
             let end = outcome.time.adding(seconds: seconds)
             updateMember(user, &outcome) { $0.tempMutedUntil = end }
             notify(.temporarilyMuted, options, of: [user], data: .seconds(seconds), for: command, &outcome)
+            denyHeld(of: user, .muted, &outcome)
         } else if members[user]?.tempMutedUntil != nil {
             updateMember(user, &outcome) { $0.tempMutedUntil = nil }
             notify(.temporaryMuteLifted, options, of: [user], for: command, &outcome)
@@ -94,6 +96,7 @@ extension RoomState {
     ) {
         removeElements(queue.transientElements(of: user), for: command, &outcome)
         forgetRobots([user], &outcome)
+        denyHeld(of: user, reason == .blacklisted ? .blacklisted : .kicked, &outcome)
         noteKick(user, reason, &outcome)
         outcome.endings.append(.kick(user, reason: reason, ext: options.notifyExt))
     }
@@ -121,11 +124,13 @@ extension RoomState {
                 notify(.temporaryMuteLifted, NotifyOptions(), of: [due.user], for: command, &outcome)
             }
         }
+        let allDecided = expireHeld(countMax: Self.expiredAtOnceMax, for: command, &outcome)
         closeIfIdle(for: command, &outcome)
         expirePolls(for: command, &outcome)
         if let deleted, deleted.record.purgeAt <= outcome.time { purge(&outcome) }
-        endUploads(countMax: Self.expiredAtOnceMax, &outcome)
         endExcerpts(countMax: Self.expiredAtOnceMax, &outcome)
+        // Those that are still to be decided may name content.
+        if allDecided { endUploads(countMax: Self.expiredAtOnceMax, &outcome) }
         var rows = -1
         while rows < outcome.rows.count, outcome.rows.count < Self.expiredAtOnceMax {
             rows = outcome.rows.count

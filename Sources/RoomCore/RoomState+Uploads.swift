@@ -98,26 +98,27 @@ extension RoomState {
         ChatError(.notFound, "there is no content \(id) in \(room)", field: field)
     }
 
-    /// A message names content: from now on it lives as long as the message. A message that is not kept shows it for an hour.
-    mutating func refer(to body: MessageBody, _ place: MessagePlace, for command: Command, _ outcome: inout Outcome) {
-        var ids: [String] = []
+    /// Content of other rooms that a COMBINE copies is this room's, too.
+    mutating func adoptShared(_ command: Command, _ outcome: inout Outcome) {
         for shared in command.facts.sharedUploads
         where uploads[shared.mediaID] == nil && uploads.count < Limits.uploadsPerRoom {
             var record = shared.record
             (record.references, record.shownUntil, record.createdAt) = ([], nil, outcome.time)
+            record.heldUntil = nil
             put(record, of: shared.mediaID, &outcome)
         }
-        for media in [body.media] + command.facts.copies.map(\.body.media) {
-            for id in [media?.id, media?.thumbnailID] {
-                // A COMBINE may copy content of other rooms, and the same twice.
-                if let id, uploads[id] != nil, !ids.contains(id) { ids.append(id) }
-            }
-        }
-        for id in ids {
+    }
+
+    /// A message names content: from now on it lives as long as the message. A message that is not kept shows it for an hour.
+    /// - Parameter copies: of a COMBINE.
+    mutating func refer(
+        to body: MessageBody, copies: [Message], _ place: MessagePlace, keptSince: Timestamp?, _ outcome: inout Outcome
+    ) {
+        for id in named(by: body, copies) {
             guard var record = uploads[id] else { continue }
             if case .kept(let seq) = place {
                 guard record.references.count < Limits.referencesPerUpload else { continue }
-                let life = command.facts.keptSince.map { outcome.time.milliseconds(since: $0) } ?? Self.lifeMilliseconds
+                let life = keptSince.map { outcome.time.milliseconds(since: $0) } ?? Self.lifeMilliseconds
                 record.references.append(
                     UploadReference(seq: seq, keptUntil: outcome.time.adding(milliseconds: max(0, life))))
             } else {
@@ -125,6 +126,30 @@ extension RoomState {
             }
             put(record, of: id, &outcome)
         }
+    }
+
+    /// A message that names content waits for a manager: nobody reads it until then, and it stays for longer than that.
+    mutating func referHeld(
+        to body: MessageBody, copies: [Message], until end: Timestamp, _ outcome: inout Outcome
+    ) {
+        let end = end.adding(seconds: Limits.uploadSeconds)
+        for id in named(by: body, copies) {
+            guard var record = uploads[id] else { continue }
+            record.heldUntil = max(end, record.heldUntil ?? end)
+            put(record, of: id, &outcome)
+        }
+    }
+
+    /// The content of this room that a message names.
+    private func named(by body: MessageBody, _ copies: [Message]) -> [String] {
+        var ids: [String] = []
+        for media in [body.media] + copies.map(\.body.media) {
+            for id in [media?.id, media?.thumbnailID] {
+                // A COMBINE may copy content of other rooms, and the same twice.
+                if let id, uploads[id] != nil, !ids.contains(id) { ids.append(id) }
+            }
+        }
+        return ids
     }
 
     /// The life of messages, where the leader has not stated it.
@@ -139,7 +164,8 @@ extension RoomState {
                 guard var record = uploads[id] else { continue }
                 record.references.removeAll { $0.seq == seq }
                 let isShown = record.shownUntil.map { $0 > outcome.time } ?? false
-                put(record.references.isEmpty && !isShown ? nil : record, of: id, &outcome)
+                let isHeld = record.heldUntil.map { $0 > outcome.time } ?? false
+                put(record.references.isEmpty && !isShown && !isHeld ? nil : record, of: id, &outcome)
             }
         }
     }

@@ -28,7 +28,7 @@ extension RoomState {
         putOwed(&outcome)
     }
 
-    /// The room was opened or closed.
+    /// The room was opened or closed, or a message held.
     mutating func owe(_ kind: RoomLifeEvent.Kind, for command: Command, _ outcome: inout Outcome) {
         guard command.facts.webhook else { return }
         addOwed(RoomLifeEvent(kind: kind, index: outcome.stamp.index, after: lastSeq, time: outcome.time), &outcome)
@@ -75,8 +75,12 @@ extension RoomState {
 
     private mutating func addOwed(_ event: RoomLifeEvent, _ outcome: inout Outcome) {
         owed.events.append(event)
-        if owed.events.count > WebhookRecord.eventsMax {
-            owed.events.removeFirst()
+        let isHeld = event.kind == .held
+        let count = owed.events.count { ($0.kind == .held) == isHeld }
+        if count > (isHeld ? WebhookRecord.heldMax : WebhookRecord.eventsMax),
+            let oldest = owed.events.firstIndex(where: { ($0.kind == .held) == isHeld })
+        {
+            owed.events.remove(at: oldest)
             owed.forgotten &+= 1
         }
         putOwed(&outcome)

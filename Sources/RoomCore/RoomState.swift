@@ -14,6 +14,9 @@ public struct RoomState: Sendable {
     var slow = SlowMode()
     var uploads = UploadTable()
     var reports = ReportTable()
+    /// Messages that wait for a manager, and those that were denied lately.
+    var held = HeldTable()
+    var denied = DeniedTable()
     /// Members that are here without any session.
     var robots: [UserID: RobotRecord] = [:]
     var tallies = TallyTable()
@@ -63,6 +66,7 @@ public struct RoomState: Sendable {
         self.record = record
         queue = RoomQueue(nextPosition: record.nextQueuePosition)
         var times: [(user: UserID, spoken: SlowMode.Spoken)] = []
+        var denials: [DeniedRecord] = []
         uploads = UploadTable(
             records: rows.compactMap { row in
                 if case .upload(let record)? = row.value { (row.key, record) } else { nil }
@@ -92,10 +96,15 @@ public struct RoomState: Sendable {
                 pollRecords.append(record)
             case .votes(let some):
                 votes.append((row.key, some))
+            case .held(let record):
+                held.put(record)
+            case .denied(let record):
+                denials.append(record)
             case .room, .deletedRoom, .command, .taps, .upload, .report, nil:
                 break
             }
         }
+        denied = DeniedTable(records: denials)
         slow = SlowMode(times: times)
         polls = PollTable(pollRecords, votes: votes)
         taps = TapLives(rows)
@@ -137,6 +146,8 @@ public struct RoomState: Sendable {
         sooner(slow.nextSweep)
         sooner(nextPollDeadline)
         sooner(taps.nextSweep)
+        sooner(held.deadlines.first?.time)
+        sooner(denied.nextSweep)
         sooner(deleted?.record.purgeAt)
         sooner((deleted?.uploads ?? uploads).nextDeadline)
         sooner((deleted?.reports ?? reports).nextDeadline)
@@ -174,6 +185,7 @@ public struct RoomState: Sendable {
         slow = SlowMode()
         uploads = UploadTable()
         reports = ReportTable()
+        (held, denied) = (HeldTable(), DeniedTable())
         robots = [:]
         tallies = TallyTable()
         polls = PollTable()

@@ -72,6 +72,16 @@ package struct TurnStream {
         for (lane, sessions) in sessions { items.append(.one(lane, .frameFor(sessions, frame))) }
     }
 
+    /// A push for some sessions, behind what was shown so far: they are told by `skipped` where they miss it.
+    package mutating func tell(_ push: Push, to sessions: [(lane: Lane, sessions: [SessionID])]) {
+        guard !sessions.isEmpty else { return }
+        endFrame()
+        var writer = blankWriter
+        writer.append(push)
+        let frame = writer.frame(.messages, unkept: 1)
+        for (lane, sessions) in sessions { items.append(.one(lane, .frameFor(sessions, frame))) }
+    }
+
     /// Something for one session; what was shown before it in this turn may come after it, so an ack precedes the
     /// sender's own push.
     package mutating func tell(_ lane: Lane, _ output: RoomOutput) { items.append(.one(lane, output)) }

@@ -86,7 +86,8 @@ extension RoomActor {
     private func handle(_ operation: ClientOperation, _ call: SessionOrigin, _ visitor: Visitor, at now: Timestamp)
         throws(ChatError)
     {
-        if let change = operation.change {
+        if let given = operation.change {
+            let change = withdrawing(given)
             var proposal = proposal(
                 change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
             if answerRepeat(proposal, at: now) { return }
@@ -133,6 +134,11 @@ extension RoomActor {
             reply(call, .success(.mediaToken(MediaToken(token: "", expiresAt: .blank))))
         case .queue(let request):
             reply(call, .success(.queue(try queueInFrame(request))))
+        case .held(let request):
+            guard state.role(of: visitor.user).rank > 0 else {
+                throw ChatError(.forbidden, "this is for managers of \(id)")
+            }
+            reply(call, .success(.held(try heldInFrame(request))))
         case .message(let request):
             try requireReached(visitor)
             read(call, visitor) { room, reader throws(ChatError) in

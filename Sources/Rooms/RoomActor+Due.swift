@@ -97,7 +97,8 @@ extension RoomActor {
             propose(
                 Proposal(
                     command: Command(
-                        id: nil, room: id, actor: .system, body: .expire, facts: facts(state.dueUsers(at: now))),
+                        id: nil, room: id, actor: .system, body: .expire,
+                        facts: facts(state.dueUsers(at: now), .expire)),
                     key: nil, origin: .room))
         }
         clearAbandonedSeats(at: now)

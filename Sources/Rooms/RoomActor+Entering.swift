@@ -171,6 +171,7 @@ extension RoomActor {
                 arrival.call.address.session, request: arrival.call.request, .success(result), missedAfter: missedAfter)
         )
         tellUntold(arrival, at: now)
+        tellDenials(to: arrival, at: now)
         // Others hear of it behind the reply; so does whoever came.
         perform(effects)
     }

@@ -154,6 +154,7 @@ extension RoomActor {
         stream.follow(place, lane, number: number, room: id, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
         stream.tell(lane, .silence(desk.toldMuted))
         tellTotals(to: lane)
+        tellHeld(to: lane, since: place.epoch == epoch ? place.seq : 0)
     }
 
     // MARK: - Nodes that are gone

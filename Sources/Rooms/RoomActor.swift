@@ -153,6 +153,8 @@ actor RoomActor {
         var erasures: [Erasure] = []
         var catalogue: [CatalogueRow] = []
         var retired: [RetiredRoom] = []
+        /// The copies of the COMBINE that is kept next, where the command has not brought them along.
+        fileprivate var copies: [Message] = []
     }
 
     /// Applies one committed command and answers whoever proposed it.
@@ -204,8 +206,12 @@ actor RoomActor {
             turn.roomChange = stamp.index
             tellSilence()
             desk.window.highPerSecond = Self.highPerSecond(state, context.policy)
+        case .keepCopies(let copies):
+            rows.copies = copies
         case .append(let message, let key):
             guard let seq = message.seq, let incarnation else { return }
+            let copies = rows.copies.isEmpty ? facts.copies : rows.copies
+            rows.copies = []
             tail.append(message)
             if turn.unwrittenFrom == nil { turn.unwrittenFrom = seq }
             turn.hasUnwrittenHistory = true
@@ -214,7 +220,7 @@ actor RoomActor {
                     incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
                     type: message.body.type.number, sender: message.from?.user.text, command: key,
                     payload: HistoryCodec.encode(message),
-                    copies: facts.copies.isEmpty ? nil : HistoryCodec.encode(copies: facts.copies)))
+                    copies: copies.isEmpty ? nil : HistoryCodec.encode(copies: copies)))
         case .erase(let seq, let day):
             guard let incarnation else { return }
             tail.erase(seq: seq)
@@ -240,6 +246,8 @@ actor RoomActor {
         case .publish(let message):
             publish(message)
             offerUnkept(message)
+        case .held(let record): tell(record)
+        case .denied(let record): tell(record)
         case .kick(let user, let reason, let ext):
             tail.noteKick(user, at: stamp.time, PutOut(reason, ext: ext))
             leave(presence.kick(user: user), reason, ext)
@@ -291,6 +299,7 @@ actor RoomActor {
 
     func answer(_ origin: Proposal.Origin, _ result: CommandResult, isRepeat: Bool) {
         if case .amendedBefore(let messageID) = result { return answerRepeatedAmend(of: messageID, to: origin) }
+        if case .decidedBefore(let messageID?) = result { return answerRepeatedDecision(messageID, to: origin) }
         let result = complete(result)
         switch origin {
         case .room:
@@ -446,7 +455,10 @@ actor RoomActor {
             facts.pollKey = PollKey(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
         }
         switch body {
-        case .pin?, .report?: facts.keptSince = context.policy.keptSince(context.now())
+        case .pin, .report: facts.keptSince = context.policy.keptSince(context.now())
+        // The message that waits may name content.
+        case .decideHeld, .expire:
+            if state.heldCount > 0 { facts.keptSince = context.policy.keptSince(context.now()) }
         default: break
         }
         if case .post(let draft)? = body, !draft.to.isEmpty {

@@ -72,6 +72,7 @@ struct RoomFigures: Sendable {
     let hookAllowed: Counter
     let hookRewritten: Counter
     let hookRefused: Counter
+    let hookHeld: Counter
     let hookFailed: Counter
     let hookSkipped: Counter
     let webhook: WebhookFigures
@@ -88,6 +89,7 @@ struct RoomFigures: Sendable {
         hookAllowed = hook("allowed")
         hookRewritten = hook("rewritten")
         hookRefused = hook("refused")
+        hookHeld = hook("held")
         hookFailed = hook("failed")
         hookSkipped = hook("skipped")
         webhook = WebhookFigures(metrics: metrics, now: now)

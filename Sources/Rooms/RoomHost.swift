@@ -100,6 +100,7 @@ public final class RoomHost: Sendable {
                 let callbacks = LoopCallbacks(client: given.callbacks.client)
                 callbacks.words = given.callbacks.words
                 callbacks.hook = given.callbacks.hook
+                callbacks.hold = given.callbacks.hold
                 callbacks.setWebhook(given.callbacks.webhook)
                 let context = RoomContext(
                     loop: loop, node: node, policy: given.policy, limits: given.limits, logger: given.logger,

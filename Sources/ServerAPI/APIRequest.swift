@@ -67,14 +67,13 @@ struct APIRequest: Sendable {
     }
 
     /// - Throws: 414 when the path names nothing that could be a message's ID.
-    var messageID: String {
-        get throws(ChatError) {
-            let text = path["messageId", default: ""]
-            guard (1...Limits.opaqueIDBytes).contains(text.utf8.count) else {
-                throw Self.invalid("messageId", "a message ID")
-            }
-            return text
-        }
+    var messageID: String { get throws(ChatError) { try opaqueID("messageId", "a message ID") } }
+    var heldID: String { get throws(ChatError) { try opaqueID("heldId", "the ID of a held message") } }
+
+    private func opaqueID(_ name: String, _ meaning: String) throws(ChatError) -> String {
+        let text = path[name, default: ""]
+        guard (1...Limits.opaqueIDBytes).contains(text.utf8.count) else { throw Self.invalid(name, meaning) }
+        return text
     }
 
     /// In whose name the call is made.

@@ -52,6 +52,8 @@ public protocol ClusterService: OperatingService {
     func polls(of room: RoomID) async throws(ChatError) -> [Poll]
     /// Reports of messages, the oldest first.
     func reports(of room: RoomID, after: String?, limit: Int) async throws(ChatError) -> ReportsResult
+    /// Messages that wait for a manager.
+    func held(in room: RoomID, after: String?, limit: Int) async throws(ChatError) -> HeldResult
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError)
 
     /// The numbers of why a room is slow or silent; the words are the route's. Answers also while nobody leads the

@@ -15,6 +15,7 @@ extension Routes {
             let result = try await service.send(
                 send.draft, from: send.sender, moderate: send.moderate, in: room,
                 id: request.callKey(or: send.clientID))
+            if case .held(let heldID) = result { return APIResponse(SendResult(heldID: heldID)) }
             guard case .posted(let messageID, let place, let time, let priority, _) = result else {
                 throw request.unexpected(result)
             }

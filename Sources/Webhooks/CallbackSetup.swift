@@ -1,3 +1,4 @@
+import ChatModel
 import Moderation
 import Wire
 
@@ -7,6 +8,8 @@ public struct CallbackSetup: Sendable {
     public var words = WordFilter()
     /// With its secret; nil: none.
     public var hook: HookSettings?
+    /// How held messages end.
+    public var hold = HoldPolicy()
     /// With its secret; nil: none.
     public var webhook: WebhookSettings?
 

@@ -11,6 +11,8 @@ package final class LoopCallbacks {
     package var hook: HookSettings? {
         didSet { if hook != oldValue { breaker = CircuitBreaker() } }
     }
+    /// How held messages end.
+    package var hold = HoldPolicy()
     package var breaker = CircuitBreaker()
     /// With its secret; nil: none.
     package private(set) var webhook: WebhookSettings?

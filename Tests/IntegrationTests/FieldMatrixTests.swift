@@ -69,6 +69,9 @@ extension IntegrationTests {
             ),
             ("vote", #"{"room":"matrix","poll":"p","option":1,"clientId":"UNIQUE"}"#),
             ("tally", #"{"room":"matrix","key":"like","delta":1,"clientId":"UNIQUE"}"#),
+            ("held", #"{"room":"matrix","after":"a","limit":1}"#),
+            ("held", #"{"room":"matrix","heldId":"m","allow":true,"clientId":"UNIQUE"}"#),
+            ("held", #"{"room":"matrix","heldId":"m","deny":true,"reason":"r","clientId":"UNIQUE"}"#),
             (
                 "upload",
                 #"{"room":"matrix","kind":"IMAGE","name":"n","contentType":"image/png","size":1,"sha256":"\#(String(repeating: "a", count: 64))","clientId":"UNIQUE"}"#
@@ -275,8 +278,10 @@ extension IntegrationTests {
             let absent: Expectation
             if case .required = field.presence { absent = bad(.badParameter) } else { absent = .understood }
             // Of a list that must not be empty, and of a pair of fields, the missing half is named.
-            let isPaired = ["since", "epoch", "messageIds", "types", "to", "mentions", "token", "values", "users"]
-                .contains(field.name)
+            let isPaired = [
+                "since", "epoch", "messageIds", "types", "to", "mentions", "token", "values", "users", "heldId",
+            ]
+            .contains(field.name)
             if !isPaired {
                 add("missing", json: .some(nil), [], absent)
                 add("null", json: "null", nil, absent)

@@ -140,4 +140,50 @@ struct WordFilterTests {
         #expect(MessageBody.command(payload: []).rewritten("c") == nil)
         #expect(!MessageBody.command(payload: []).isModerated)
     }
+
+    @Test func `a HOLD word holds what can wait, after REFUSE and beside REPLACE`() throws {
+        let filter = try WordFilter([
+            Word("iffy", .hold), Word("bad", .replace), Word("worst", .refuse), Word("if", .replace),
+        ])
+        #expect(filter.check("so IFFY") == .held("so **FY"))
+        #expect(filter.check("a bad iffy") == .held("a *** **fy"))
+        #expect(filter.check("iffy and the worst") == .refused)
+        #expect(filter.check("bad") == .replaced("***"))
+        var holds = false
+        var media = Media(url: "u", name: "iffy.png", size: 1, contentType: "c")
+        media.url = "iffy"
+        for body: MessageBody in [
+            .text("iffy"), .tip("iffy"), .image(media), .location(latitude: 1, longitude: 2, title: "iffy"),
+            .custom(content: "iffy", subtype: 0, searchable: nil), .custom(content: "", subtype: 0, searchable: "iffy"),
+            .combine(title: "iffy", summary: "", messageIDs: []), .combine(title: "", summary: "iffy", messageIDs: []),
+        ] {
+            holds = false
+            _ = try filter.passed(body, holds: &holds)
+            #expect(holds, "\(body)")
+        }
+        holds = false
+        let replaced = try filter.passed(MessageBody.text("bad"), holds: &holds)
+        #expect(replaced == .text("***") && !holds)
+        // Anything else that has it is refused.
+        for refused: CommandBody in [
+            .updateMe(ProfileChanges(nick: "iffy"), save: false, NotifyOptions()),
+            .amend(messageID: "m", set: MessageChanges(text: "iffy")),
+            .amend(messageID: "m", set: MessageChanges(content: "iffy")),
+        ] {
+            let error = #expect(throws: ChatError.self) {
+                var holds = false
+                return try filter.passed(refused, holds: &holds)
+            }
+            #expect(error?.code == .rejected)
+        }
+        #expect(throws: ChatError.self) { try filter.passed("iffy", "nick") as String }
+    }
+}
+
+extension WordFilter {
+    /// What of it is shown, whether it is held or not.
+    fileprivate func passed(_ body: MessageBody) throws -> MessageBody {
+        var holds = false
+        return try passed(body, holds: &holds)
+    }
 }

@@ -22,6 +22,8 @@ struct Dialogue {
     var now = Timestamp(1_700_000_000_000)
     var index: UInt64 = 99
     var facts = CommandFacts()
+    /// Whether the room is restored after every command: false while a test fills it.
+    var restores = true
     let room: RoomID
 
     /// An open room of which "creator" is the creator, "manager" a manager, and "normal" a normal member.
@@ -50,7 +52,7 @@ struct Dialogue {
         }
         check(effects, after: lastSeq, incarnation)
         store.perform(effects, incarnation: incarnation ?? state.incarnation)
-        if let difference = state.difference(from: store.restored(), at: now) {
+        if restores, let difference = state.difference(from: store.restored(), at: now) {
             Issue.record("restored otherwise after \(body): \(difference)")
         }
         return effects
@@ -75,16 +77,17 @@ struct Dialogue {
 }
 
 extension Effect {
-    static let resultPhase = 5
+    static let resultPhase = 6
 
     /// The place of a kind of effect in the order that `Effect` promises.
     var phase: Int {
         switch self {
         case .catalogue(let change): change.kind == .room ? 1 : 0
         case .roomChanged: 1
-        case .append, .erase, .amend: 2
+        case .keepCopies, .append, .erase, .amend: 2
         case .publish: 3
-        case .kick, .kickAll, .robotsEnter, .robotsExit, .retire: 4
+        case .held, .denied: 4
+        case .kick, .kickAll, .robotsEnter, .robotsExit, .retire: 5
         case .result: Self.resultPhase
         }
     }

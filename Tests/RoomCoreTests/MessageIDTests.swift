@@ -10,6 +10,7 @@ import Testing
             for messageID: MessageID in [
                 .kept(incarnation, seq: 1), .kept(incarnation, seq: .max), .unkept(incarnation, index: 0, ordinal: 0),
                 .unkept(incarnation, index: .max, ordinal: .max), .soft(incarnation, time: .max, ordinal: 0),
+                .held(incarnation, index: 0), .held(incarnation, index: .max),
             ] {
                 #expect(messageID.text.utf8.count <= Limits.opaqueIDBytes)
                 #expect(MessageID.parse(messageID.text) == messageID)
@@ -19,7 +20,8 @@ import Testing
 
     @Test(arguments: [
         "", "-", "1", "1-", "-1", "1-0", "1-01", "01-1", "1-A", "+1-1", "1-+1", "1--1", "1-1-1", "1~", "1~1.", "1~1.0",
-        "1_1", "1_1.", "1-1.1", "é-1", "1 -1", "zzzzzzzzzzzzzz-1", "1-zzzzzzzzzzzzzz",
+        "1_1", "1_1.", "1.", ".1", "1.01", "1.1.1", "1.1-1", "1.1~1", "1-1.1", "é-1", "1 -1", "zzzzzzzzzzzzzz-1",
+        "1-zzzzzzzzzzzzzz",
         String(repeating: "0", count: 70) + "-1",
     ])
     func `nothing else is read`(text: String) { #expect(MessageID.parse(text) == nil) }

@@ -17,8 +17,10 @@ struct NaiveRoom {
         var code: ErrorCode?
         var events: [EventCode] = []
         var kicked: [UserID] = []
-        /// A message besides the events.
+        /// Messages besides the events.
         var posts = 0
+        /// Messages that were held and did not become messages.
+        var denials = 0
         var isRepeat = false
     }
 
@@ -34,6 +36,20 @@ struct NaiveRoom {
         var isServers = false
     }
 
+    struct Held {
+        var id: String
+        /// Nil for the app server.
+        var user: UserID?
+        /// The sender that it shows.
+        var from: UserID?
+        var key: UInt64?
+        var until: Int64
+        var isAllowedThen: Bool
+    }
+
+    var held: [Held] = []
+    /// All that were held in this life of the room.
+    var heldIDs: Set<String> = []
     var exists = false
     /// As the room itself has said it.
     var incarnation: Incarnation?
@@ -51,11 +67,25 @@ struct NaiveRoom {
     var people: [UserID: Person] = [:]
     var queue: [QueueElement] = []
     /// When each command was accepted, and whether it was a kept post.
-    var memory: [UInt64: (time: Int64, isKeptPost: Bool)] = [:]
+    var memory: [UInt64: (time: Int64, isKeptPost: Bool, isDenied: Bool)] = [:]
 
-    mutating func tell(_ body: CommandBody, by actor: Actor, key: UInt64?, at now: Int64) -> Answer {
-        if let key, let known = memory[key], now - known.time < 600_000 { return Answer(isRepeat: true) }
+    /// - Parameter hold: of a post that is to be held: under which ID, and how it ends.
+    mutating func tell(
+        _ body: CommandBody, by actor: Actor, key: UInt64?, hold: (id: String, policy: HoldPolicy)? = nil, at now: Int64
+    ) -> Answer {
+        if let key, held.contains(where: { $0.key == key }) { return Answer(isRepeat: true) }
+        if let key, let known = memory[key], now - known.time < 600_000 {
+            return known.isDenied ? Answer(code: .rejected) : Answer(isRepeat: true)
+        }
         let before = self
+        waiting = nil
+        if let hold, case .post = body {
+            var user: UserID?
+            if case .member(let member, _, _) = actor { user = member }
+            waiting = Held(
+                id: hold.id, user: user, from: actor.user, key: key, until: now + hold.policy.seconds * 1000,
+                isAllowedThen: hold.policy.onExpiry == .allow)
+        }
         var answer = decide(body, actor, now)
         if answer.code != nil {
             self = before
@@ -64,12 +94,26 @@ struct NaiveRoom {
         }
         seq += UInt64(answer.events.count)
         windows = windows.filter { $0.value.time + Limits.tapLifeSeconds * 1000 > now }
-        if let key {
+        if let key, waiting == nil {
             var isKept = false
             if case .post(let draft) = body { isKept = draft.isKept }
-            memory[key] = (now, isKept)
+            memory[key] = (now, isKept, false)
         }
         return answer
+    }
+
+    /// The one that is to be held now.
+    private var waiting: Held?
+
+    /// Lets the named ones through, or denies them.
+    private mutating func end(_ isAllowed: Bool, _ now: Int64, where isMeant: (Held) -> Bool) -> Answer {
+        let ended = held.filter(isMeant)
+        held.removeAll(where: isMeant)
+        for one in ended {
+            if let key = one.key { memory[key] = (now, isAllowed, !isAllowed) }
+        }
+        if isAllowed { seq += UInt64(ended.count) }
+        return Answer(posts: isAllowed ? ended.count : 0, denials: isAllowed ? 0 : ended.count)
     }
 
     private subscript(user: UserID) -> Person { people[user] ?? Person() }
@@ -120,14 +164,17 @@ struct NaiveRoom {
             closed = true
             let leaving = queue.contains { $0.transient }
             queue.removeAll { $0.transient }
-            return Answer(events: [.roomClosed] + (leaving ? [.queueBatchChanged] : []))
+            var answer = end(false, now) { _ in true }
+            answer.events = [.roomClosed] + (leaving ? [.queueBatchChanged] : [])
+            return answer
         case .reopenRoom:
             closed = false
             return Answer()
         case .deleteRoom:
-            // Posts are remembered by history, which goes with the room.
-            self = NaiveRoom(windows: windows, memory: memory.filter { !$0.value.isKeptPost })
-            return Answer()
+            // Posts are remembered by history, which goes with the room, and denials by the room.
+            let count = held.count
+            self = NaiveRoom(windows: windows, memory: memory.filter { !$0.value.isKeptPost && !$0.value.isDenied })
+            return Answer(denials: count)
         case .webhookDelivered:
             return Answer()
         case .expire:
@@ -139,7 +186,10 @@ struct NaiveRoom {
                 }
                 if let end = person.bannedUntil, end <= now { people[user]?.bannedUntil = nil }
             }
-            return Answer(events: events)
+            var answer = end(true, now) { $0.until <= now && $0.isAllowedThen }
+            answer.denials = end(false, now) { $0.until <= now }.denials
+            answer.events = events
+            return answer
         case .queueRemove(let versions):
             let count = queue.count
             queue.removeAll { $0.transient && versions.contains(QueueElementVersion($0)) }
@@ -225,9 +275,31 @@ struct NaiveRoom {
             if mutedCode(actor, now) { return Answer(code: .muted) }
             if muted, !isManager(actor) { return Answer(code: .roomMuted) }
             if draft.mentionAll, !isManager(actor) { return Answer(code: .forbidden) }
+            if waiting != nil, !draft.isKept { return Answer(code: .rejected) }
             if let code = speak(actor, now) { return Answer(code: code) }
+            if let waiting {
+                held.append(waiting)
+                heldIDs.insert(waiting.id)
+                return Answer()
+            }
             if draft.isKept { seq += 1 }
             return Answer(posts: 1)
+        case .decideHeld(let id, let decision):
+            guard isManager(actor) else { return Answer(code: .forbidden) }
+            guard held.contains(where: { $0.id == id }) else {
+                return Answer(code: heldIDs.contains(id) ? .conflict : .notFound)
+            }
+            return end(decision.isAllowed, now) { $0.id == id }
+        case .withdrawHeld(let id):
+            guard let one = held.first(where: { $0.id == id }) else {
+                return Answer(code: heldIDs.contains(id) ? .conflict : .notFound)
+            }
+            if case .member(let user, _, _) = actor, user != one.user {
+                guard rank(actor) >= 1, let sender = one.from, mayActOn(sender, actor) else {
+                    return Answer(code: .forbidden)
+                }
+            }
+            return end(false, now) { $0.id == id }
         case .amend(let messageID, _): return amend(messageID, actor, now)
         case .tally(let key, let change): return decideTally(key, change, actor, now)
         case .muteRoom(let enable, _):
@@ -253,19 +325,23 @@ struct NaiveRoom {
             guard mayActOn(user, actor) else { return Answer(code: .forbidden) }
             if self[user].muted == enable { return Answer() }
             people[user, default: Person()].muted = enable
-            return Answer(events: [enable ? .muted : .unmuted])
+            guard enable else { return Answer(events: [.unmuted]) }
+            return silence(user, [.muted], now)
         case .setBlacklist(let user, let enable, _):
             guard mayActOn(user, actor), self[user].role != .creator else { return Answer(code: .forbidden) }
             if self[user].blacklisted == enable { return Answer() }
             people[user, default: Person()].blacklisted = enable
             guard enable else { return Answer(events: [.unblacklisted]) }
             people[user]?.role = .guest
-            return Answer(events: [.blacklisted] + loseSeats(user), kicked: [user])
+            var answer = silence(user, [.blacklisted] + loseSeats(user), now)
+            answer.kicked = [user]
+            return answer
         case .tempMute(let user, let seconds, _):
             guard mayActOn(user, actor) else { return Answer(code: .forbidden) }
             let had = self[user].mutedUntil != nil
             people[user, default: Person()].mutedUntil = seconds > 0 ? now + seconds * 1000 : nil
-            return Answer(events: seconds > 0 ? [.temporarilyMuted] : had ? [.temporaryMuteLifted] : [])
+            guard seconds > 0 else { return Answer(events: had ? [.temporaryMuteLifted] : []) }
+            return silence(user, [.temporarilyMuted], now)
         case .kick(let user, let seconds, _):
             guard mayActOn(user, actor) else { return Answer(code: .forbidden) }
             if seconds == 0 {
@@ -274,7 +350,9 @@ struct NaiveRoom {
                 return Answer()
             }
             if let seconds { people[user, default: Person()].bannedUntil = now + seconds * 1000 }
-            return Answer(events: [.kicked] + loseSeats(user), kicked: [user])
+            var answer = silence(user, [.kicked] + loseSeats(user), now)
+            answer.kicked = [user]
+            return answer
         case .updateMe:
             return actor.user == nil ? Answer(code: .badParameter) : Answer(events: [.memberUpdatedInfo])
         case .queueSet, .queueSetMany, .queueTake, .queueClear:
@@ -284,6 +362,13 @@ struct NaiveRoom {
         default:
             return Answer()
         }
+    }
+
+    /// Whoever may not speak any more gets nothing through.
+    private mutating func silence(_ user: UserID, _ events: [EventCode], _ now: Int64) -> Answer {
+        var answer = end(false, now) { $0.user == user }
+        answer.events = events
+        return answer
     }
 
     private mutating func become(_ user: UserID, _ role: Role) -> Answer {

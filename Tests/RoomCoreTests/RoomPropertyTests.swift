@@ -34,7 +34,11 @@ import Testing
             // A window has a name of its own.
             if case .tap = body { key = nil }
             if case .amend(let messageID, _) = body { it.facts.amended = kept[messageID] }
-            let expected = naive.tell(body, by: actor, key: key, at: it.now.milliseconds)
+            let hold = Self.hold(body, &random)
+            let heldID = MessageID.held(it.state.incarnation ?? Incarnation(0), index: it.index + 1).text
+            let held = hold.map { (id: heldID, policy: $0) }
+            let expected = naive.tell(body, by: actor, key: key, hold: held, at: it.now.milliseconds)
+            it.facts.hold = hold
             let effects = it.tell(body, by: actor, key: key)
             it.facts.amended = nil
             let comment: Comment = "SEED=\(seed) step \(step): \(body) by \(actor)"
@@ -42,9 +46,11 @@ import Testing
             #expect(effects.events == expected.events, comment)
             #expect(effects.kicked == expected.kicked, comment)
             #expect(effects.shown.count == expected.events.count + expected.posts, comment)
+            #expect(effects.denials.count == expected.denials, comment)
             if expected.isRepeat {
                 let known = try #require(key.flatMap { first[$0] }, comment)
                 let repeated = try #require(effects.result, comment)
+                if case .held = known { continue }
                 // Profiles and texts of the room are as they are now.
                 #expect(RoomState.remembered(repeated, of: body) == RoomState.remembered(known, of: body), comment)
                 if case .element = known { #expect(repeated == known, comment) }
@@ -75,6 +81,7 @@ import Testing
     private func compare(_ state: RoomState, _ naive: NaiveRoom, _ comment: Comment) throws {
         #expect(state.exists == naive.exists, comment)
         #expect(state.lastSeq == naive.seq, comment)
+        #expect(state.held.ids == naive.held.map(\.id), comment)
         for name in Self.names {
             let person = naive.people[user(name)] ?? NaiveRoom.Person()
             #expect(state.role(of: user(name)) == person.shown, comment)
@@ -93,6 +100,7 @@ import Testing
         }
         #expect(state.taps.lives.mapValues(\.window) == naive.windows.mapValues(\.window), comment)
         let deadlines = naive.people.values.flatMap { [$0.mutedUntil, $0.bannedUntil].compactMap { $0 } }
+        #expect(state.held.deadlines.first?.time.milliseconds == naive.held.map(\.until).min(), comment)
         #expect(state.members.deadlines.first?.time.milliseconds == deadlines.min(), comment)
     }
 
@@ -198,7 +206,12 @@ import Testing
         case 30...32: return .expire
         case 33: return .updateMe(ProfileChanges(nick: "n"), save: flag, options)
         case 34...35: return remove(state, &random)
-        case 36...49: return queueChange(&random)
+        case 36...47: return queueChange(&random)
+        case 48...50:
+            guard let id = state.held.ids.randomElement(using: &random) else { return .expire }
+            return flag
+                ? .withdrawHeld(heldID: id)
+                : .decideHeld(heldID: id, HeldDecision(isAllowed: Bool.random(using: &random)))
         default:
             var draft = MessageDraft(body: .text("t"))
             draft.keep = Int.random(in: 0..<4, using: &random) > 0
@@ -206,6 +219,13 @@ import Testing
             draft.priority = flag ? .high : .normal
             return .post(draft)
         }
+    }
+
+    /// Some posts are held.
+    private static func hold(_ body: CommandBody, _ random: inout Seed) -> HoldPolicy? {
+        guard case .post = body, Int.random(in: 0..<3, using: &random) == 0 else { return nil }
+        return HoldPolicy(
+            seconds: Int64.random(in: 1..<900, using: &random), onExpiry: Bool.random(using: &random) ? .allow : .deny)
     }
 
     private static func remove(_ state: RoomState, _ random: inout Seed) -> CommandBody {

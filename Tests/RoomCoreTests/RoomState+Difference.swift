@@ -31,6 +31,12 @@ extension RoomState {
         for user in Set(reports.reports.values.map(\.reporter.user))
         where reports.latest(by: user) != other.reports.latest(by: user) { return "the latest report of \(user)" }
         if deleted?.reports.reports != other.deleted?.reports.reports { return "reports of the deleted room" }
+        if held.records != other.held.records { return "held messages" }
+        if held.order.elements != other.held.order.elements { return "the order of held messages" }
+        if held.deadlines.elements != other.held.deadlines.elements { return "deadlines of held messages" }
+        if held.bytes != other.held.bytes { return "bytes of held messages" }
+        if denied.records != other.denied.records { return "denied messages" }
+        if denied.ids != other.denied.ids { return "the order of denied messages" }
         if robots != other.robots { return "robots" }
         if tallies.all != other.tallies.all { return "tallies" }
         if self.polls.entries.mapValues(\.record) != other.polls.entries.mapValues(\.record) { return "polls" }

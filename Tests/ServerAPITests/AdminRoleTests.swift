@@ -25,11 +25,11 @@ import Wire
             "setQueueElement", "setQueueElements", "takeQueueElement", "clearQueue", "setTally", "removeTally",
             "addToTally", "openPoll", "closePoll", "listReports",
             "addRobots", "removeRobots",
-            "sendDirect", "banUser", "muteUser",
+            "sendDirect", "banUser", "muteUser", "allowHeld", "denyHeld",
         ],
         [.moderate, .read]: [
             "getHistory", "getMessage", "listMembers", "getMember", "getQueue", "getTallies", "getPolls", "getUser",
-            "listUsers",
+            "listUsers", "getHeld",
         ],
         [.operate]: [
             "forceOffline", "listUserSessions", "listSessions", "endSession", "drainNode", "removeNode", "readmitNode",
@@ -45,6 +45,7 @@ import Wire
         route.path.replacing("{room}", with: room).replacing("{user}", with: "u").replacing("{messageId}", with: "m")
             .replacing("{key}", with: "seat").replacing("{poll}", with: "p").replacing("{session}", with: "s1")
             .replacing("{node}", with: "n2")
+            .replacing("{heldId}", with: "h")
             .replacing("{shard}", with: "3")
     }
 

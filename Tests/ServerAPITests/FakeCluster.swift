@@ -23,6 +23,7 @@ final class FakeCluster: ClusterService {
         case tallies(RoomID)
         case polls(RoomID)
         case reports(RoomID, after: String?, limit: Int)
+        case held(RoomID, after: String?, limit: Int)
         case barrage(BarrageItem, RoomID)
         case send(MessageDraft, from: ServerSender?, moderate: Bool, RoomID, id: String?)
         case recall(String, RoomID, Actor, id: String?)
@@ -113,6 +114,10 @@ final class FakeCluster: ClusterService {
         case .registerUpload(let draft):
             return .upload(
                 UploadTicket(mediaID: "m", contentType: draft.contentType, expiresAt: Timestamp(0)))
+        case .decideHeld(_, let decision):
+            guard var message = Self.messages(room).first else { return .done }
+            if !decision.isAllowed { message.place = .outside }
+            return .decided(message)
         case .pin(let messageID, _, _):
             return .pinned([PinnedMessage(messageID: messageID, seq: 7, time: Timestamp(0))])
         case .amend(let messageID, let set):
@@ -210,6 +215,13 @@ final class FakeCluster: ClusterService {
         return ReportsResult(reports: [report], next: "10")
     }
 
+    func held(in room: RoomID, after: String?, limit: Int) async throws(ChatError) -> HeldResult {
+        try note(.held(room, after: after, limit: limit))
+        var messages = Self.messages(room)
+        for index in messages.indices { messages[index].place = .outside }
+        return HeldResult(messages: messages, next: "c1")
+    }
+
     func barrage(_ item: BarrageItem, in room: RoomID) async throws(ChatError) {
         try note(.barrage(item, room))
     }
@@ -218,6 +230,7 @@ final class FakeCluster: ClusterService {
         async throws(ChatError) -> CommandResult
     {
         try note(.send(draft, from: sender, moderate: moderate, room, id: noted(id)))
+        if let result = state.withLock({ $0.result }) { return result }
         let place = draft.isKept ? MessagePlace.kept(seq: 8) : .unkept(after: 7)
         return .posted(messageID: "m8", place: place, time: Timestamp(1_700_000_000_000), priority: .normal)
     }

@@ -134,4 +134,31 @@ import Wire
             #expect(long.error?["field"]?.text == "text")
         }
     }
+
+    @Test func `what a manager decides about a held message becomes its command`() async throws {
+        try await withServer { client, cluster in
+            let page = try await client.call("GET", "/v1/rooms/r1/held?after=c&limit=5")
+            #expect(page.status == 200 && page.json?["next"]?.text == "c1")
+            #expect(page.json?["messages"]?.array?.first?["seq"] == nil)
+            let allowed = try await client.call(
+                "POST", "/v1/rooms/r1/held/a.1/allow", headers: ["Idempotency-Key": "k"])
+            #expect(allowed.status == 200 && allowed.json?["message"]?["seq"] != nil)
+            let denied = try await client.call("POST", "/v1/rooms/r1/held/a.1/deny", #"{"reason":"rude"}"#)
+            #expect(denied.status == 200 && denied.json?["message"]?["seq"] == nil)
+            #expect(
+                cluster.calls == [
+                    .held(r1, after: "c", limit: 5),
+                    .perform(.decideHeld(heldID: "a.1", HeldDecision(isAllowed: true)), r1, .system, id: "k"),
+                    .perform(
+                        .decideHeld(heldID: "a.1", HeldDecision(isAllowed: false, reason: "rude")), r1, .system, id: nil
+                    ),
+                ])
+            let long = try await client.call(
+                "POST", "/v1/rooms/r1/held/a.1/deny", "{\"reason\":\"\(String(repeating: "w", count: 257))\"}")
+            #expect(long.status == 413 && long.error?["field"]?.text == "reason")
+            cluster.answer(with: .held(heldID: "a.1"))
+            let held = try await client.call("POST", "/v1/rooms/r1/messages", #"{"type":"TEXT","text":"x"}"#)
+            #expect(held.status == 200)
+        }
+    }
 }

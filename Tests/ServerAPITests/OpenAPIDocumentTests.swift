@@ -127,6 +127,7 @@ import Testing
         "upload": #"{"kind":"IMAGE","name":"a.png","contentType":"image/png","size":9}"#,
         "banUser": #"{"seconds":60,"reason":"spam"}"#, "muteUser": #"{"seconds":0}"#,
         "pinMessage": #"{"enable":true,"notifyExt":"x","operator":"bob"}"#,
+        "denyHeld": #"{"reason":"x"}"#,
         "removeRobots": #"{"robots":["r2","c3"]}"#,
         "setWebhook":
             #"{"url":"http://a/","secret":"s","events":["message","lost"],"maxBatch":10,"timeoutMs":1000}"#,

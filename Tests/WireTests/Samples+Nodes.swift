@@ -223,8 +223,9 @@ extension Samples {
             .pinned(list(10) { $0.pinned(stored: true) }), .amended(wholeMessage()),
             .amendedBefore(messageID: text(64)),
             .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()), .tapped(list { $0.int64() } + [-409]),
-            .upload(ticket()),
             .poll(poll()),
+            .upload(ticket()), .held(heldID: text(64)), .decided(wholeMessage()),
+            .decidedBefore(messageID: maybe { $0.text(64) }),
         ]
         let shown: [OperationResult] = [
             .room(RoomResult(room: roomView(), seq: maybe { $0.uint64() })),
@@ -232,6 +233,7 @@ extension Samples {
             .members(MembersResult(members: list { $0.member() }, next: maybe { $0.text(64) })),
             .membersById(MembersResult(members: list { $0.member() })),
             .queue(QueueResult(elements: list { $0.element() }, seq: uint64(), next: maybe { $0.text(64) })),
+            .held(HeldResult(messages: [message()], next: maybe { $0.text(64) })),
         ]
         return results.map { .command($0) } + shown.map { .result($0) } + [
             .media(MediaStatus(record: uploadRecord(), isReaderHere: bool(), isReadable: bool())),

@@ -48,6 +48,8 @@ extension Samples {
             .poll(PollRequest(pollDraft(), poll: tallyKey(), in: room(), clientID: clientID())),
             .vote(VoteRequest(room: room(), poll: tallyKey(), option: int64(0...9), clientID: clientID())),
             .tally(TapRequest(room: room(), key: tallyKey(), delta: int64(1...100), clientID: clientID())),
+            .held(HeldRequest(room: room(), after: maybe { $0.text(64) }, limit: int64(1...100))),
+            .held(heldDecision()),
             .upload(UploadRequest(room: room(), draft: upload(), clientID: clientID())),
             .mediaToken(RoomNameRequest(room: room())),
             .combined(CombinedRequest(room: room(), messageID: text(64, least: 1))),
@@ -138,6 +140,9 @@ extension Samples {
             .pin(PinResult(pinned: list { $0.pinned() })),
             .amend(MessageResult(message: message())), .message(MessageResult(message: message())),
             .tally(TapResult(total: int64())), .report,
+            .send(SendResult(heldID: text(64, least: 1))),
+            .held(HeldResult(messages: [message()], next: maybe { $0.text(64) })),
+            .held(HeldResult(message: maybe { $0.message() })),
             .upload(uploadResult()), .mediaToken(MediaToken(token: text(), expiresAt: time())),
             .tally(TapResult(total: int64())), .poll(PollResult(poll: poll())), .vote(PollResult(poll: poll())),
             .combined(MessagesResult(messages: list { $0.message() })),
@@ -186,6 +191,10 @@ extension Samples {
                     minMs: int64(), maxMs: int64(), cause: maybe { $0.any(ReconnectCause.self) },
                     gateways: list { $0.text() })),
             .tallies(TalliesPush(room: room(), totals: counts())),
+            .held(HeldPush(room: room(), message: message())),
+            .denied(
+                DeniedPush(
+                    room: room(), heldID: text(64, least: 1), clientID: clientID(), reason: maybe { $0.text(256) })),
         ]
     }
 
@@ -194,6 +203,12 @@ extension Samples {
         results().map { .reply(id: UInt32.random(in: 1 ... .max, using: &generator), .success($0)) }
             + pushes().map(ServerItem.push)
             + [.reply(id: 7, .failure(error())), .reply(id: nil, .failure(error()))]
+    }
+
+    private mutating func heldDecision() -> HeldRequest {
+        let isAllowed = bool()
+        let decision = HeldDecision(isAllowed: isAllowed, reason: isAllowed ? nil : maybe { $0.text(256) })
+        return HeldRequest(room: room(), heldID: text(64, least: 1), decision, clientID: clientID())
     }
 
     private mutating func queueSet() -> QueueSetRequest {

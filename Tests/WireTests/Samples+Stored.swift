@@ -31,6 +31,8 @@ extension Samples {
                 WebhookProgress(incarnation: Incarnation(uint64()), seq: uint64(), time: time(), eventIndex: uint64())),
             .tap(taps()), .openPoll(id: tallyKey(), pollDraft(), options()), .vote(poll: tallyKey(), option: int64()),
             .closePoll(id: tallyKey(), options()),
+            .decideHeld(heldID: text(64), HeldDecision(isAllowed: bool(), reason: maybe { $0.text(256) })),
+            .withdrawHeld(heldID: text(64)),
         ] + tallyChanges().map { .tally(key: "key", $0) }
     }
 
@@ -54,6 +56,7 @@ extension Samples {
         (facts.original, facts.keptSince) = (maybe { $0.original() }, maybe { $0.time() })
         facts.amended = maybe { $0.wholeMessage() }
         facts.mediaID = maybe { $0.text(64) }
+        facts.hold = maybe { HoldPolicy(seconds: $0.int64(), onExpiry: $0.any(HoldExpiry.self)) }
         facts.sharedUploads = list { SharedUpload(mediaID: $0.text(64), record: $0.uploadRecord()) }
         let actor: Actor =
             switch int(0...3) {
@@ -66,6 +69,23 @@ extension Samples {
             id: maybe { CommandID(scope: $0.text(), text: $0.text()) }, room: room(), actor: actor, body: body,
             facts: facts)
     }
+
+    mutating func heldRecord() -> HeldRecord {
+        var record = HeldRecord(
+            message: wholeMessage(), index: uint64(), after: uint64(), isOfServer: bool(), key: maybe { $0.key() },
+            expiresAt: time(), onExpiry: any(HoldExpiry.self))
+        record.copies = list { $0.message() }
+        return record
+    }
+
+    mutating func deniedRecord() -> DeniedRecord {
+        var record = DeniedRecord(
+            heldID: text(64), user: maybe { $0.user() }, time: time(), index: uint64(), after: uint64())
+        (record.clientID, record.reason, record.key) = (clientID(), maybe { $0.text(256) }, maybe { $0.key() })
+        return record
+    }
+
+    private mutating func key() -> CommandKey { CommandKey(high: uint64(), low: uint64()) }
 
     mutating func webhookRecord() -> WebhookRecord {
         var record = WebhookRecord()
@@ -107,8 +127,10 @@ extension Samples {
             .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()),
             .upload(ticket()),
             .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()), .poll(poll()),
+            .decided(messageID: maybe { $0.text(64) }),
         ]
         return [
+            (.held, .held(heldRecord())), (.denied, .denied(deniedRecord())),
             (.upload, .upload(uploadRecord())), (.report, .report(report(stored: true))),
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
             (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),

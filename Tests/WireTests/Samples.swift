@@ -208,6 +208,7 @@ struct Samples {
         (record.digest, record.isInline) = (maybe { $0.text() }, bool())
         record.references = list { UploadReference(seq: $0.uint64(), keptUntil: $0.time()) }
         (record.shownUntil, record.replacedAt) = (maybe { $0.time() }, maybe { $0.time() })
+        record.heldUntil = maybe { $0.time() }
         return record
     }
     mutating func ticket() -> UploadTicket { UploadTicket(mediaID: text(64), contentType: text(), expiresAt: time()) }

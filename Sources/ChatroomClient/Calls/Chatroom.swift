@@ -144,7 +144,8 @@ public struct Chatroom: Sendable {
         return result.poll
     }
 
-    /// Takes a message back: one's own within 120 s (a setting of the server), as a manager any.
+    /// Takes a message back: one's own within 120 s (a setting of the server), as a manager any. With the `heldID` of a receipt
+    /// it withdraws a message that waits for a manager.
     public func recall(_ messageID: String) async throws(ClientError) {
         let request = RecallRequest(room: id, messageID: messageID, clientID: Self.freshID())
         guard case .recall = try await client.perform(.recall(request)) else { throw .mismatch }

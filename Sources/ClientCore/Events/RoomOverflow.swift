@@ -34,6 +34,7 @@ package struct RoomOverflow: EventOverflow {
             for (key, total) in changed where totals.count < Self.totalsMax || totals[key] != nil {
                 totals[key] = total
             }
+        case .held, .denied: skipped.events += 1
         case .kicked(let kick): self.kick = kick
         case .delivery(let change):
             if deliveries.count < Self.deliveriesMax || deliveries[change.clientID] != nil {

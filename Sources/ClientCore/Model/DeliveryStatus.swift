@@ -4,7 +4,8 @@ import ChatModel
 public enum DeliveryStatus: Sendable, Hashable {
     /// It waits for the connection or for its ack.
     case sending
-    /// Acked: on disk on a majority of the room's replicas.
+    /// Acked: on disk on a majority of the room's replicas. With a `heldID` it waits for a manager: it comes as a message with
+    /// the same `clientID` when it is let through, and else as `denied`.
     case sent(SendReceipt)
     /// Refused: it is not in the room.
     case failed(ClientError)
@@ -16,6 +17,7 @@ public enum DeliveryStatus: Sendable, Hashable {
 /// The server's answer to a send.
 public struct SendReceipt: Sendable, Hashable {
     public var clientID: String
+    /// Empty for one that is held.
     public var messageID: String
     public var time: Timestamp
     /// Where in the room's order the message stands.
@@ -24,6 +26,9 @@ public struct SendReceipt: Sendable, Hashable {
     public var priority: Priority?
     /// How many of the users in `to` are here; there if `to` was given.
     public var delivered: Int64?
+    /// The message waits for a manager, under this ID: nobody sees it, and nothing else is said of it. `recall` of the ID
+    /// withdraws it.
+    public var heldID: String?
 
     public init(clientID: String, messageID: String, time: Timestamp, place: MessagePlace) {
         self.clientID = clientID

@@ -20,6 +20,10 @@ public enum RoomEvent: Sendable, Hashable {
     case online(Int64)
     /// Totals of tallies that have changed, by key; all are on disk.
     case tallies([String: Int64])
+    /// For managers: a message waits for them. Its ID is the `heldID`, it has no place in the room's order.
+    case held(Message)
+    /// An own message that was held was not let through.
+    case denied(Denial)
     /// Out of the room; a final state follows, and the client does not enter again by itself.
     case kicked(Kick)
     /// An own send has another status.
@@ -106,6 +110,21 @@ public struct Skipped: Sendable, Hashable {
         self.barrage = barrage
         self.unkept = unkept
         self.events = events
+    }
+}
+
+/// An own message that was held and not let through (PROTOCOL.md, "Held messages").
+public struct Denial: Sendable, Hashable {
+    public var heldID: String
+    /// The ID of its send.
+    public var clientID: String?
+    /// As the manager has given it; else EXPIRED, WITHDRAWN, MUTED, KICKED, BLACKLISTED or ROOM_CLOSED.
+    public var reason: String?
+
+    public init(heldID: String, clientID: String? = nil, reason: String? = nil) {
+        self.heldID = heldID
+        self.clientID = clientID
+        self.reason = reason
     }
 }
 

@@ -33,6 +33,8 @@ struct RoomStream: Sendable {
     /// and look like the end of what history has.
     private var readingFrom: UInt64?
     private var held: [Push] = []
+    /// The last of what was told of held messages.
+    private var notices: [String] = []
 
     private let heldMax: Int
     private let gapReadsMax: Int
@@ -114,7 +116,7 @@ struct RoomStream: Sendable {
     mutating func push(_ push: Push) -> [Output] {
         guard catchUpEnd != nil else { return live(push) }
         switch push {
-        case .online, .tallies: return live(push)
+        case .online, .tallies, .held, .denied: return live(push)
         default: break
         }
         held.append(push)
@@ -133,9 +135,24 @@ struct RoomStream: Sendable {
         case .online(let push): return [.event(.online(push.online))]
         case .tallies(let push):
             return [.event(.tallies(Dictionary(push.totals.map { ($0.key, $0.count) }) { _, last in last }))]
+        case .held(let push):
+            return isNew("held \(push.message.messageID)") ? [.event(.held(push.message))] : []
+        case .denied(let push):
+            let denial = Denial(heldID: push.heldID, clientID: push.clientID, reason: push.reason)
+            return isNew("denied \(push.heldID)") ? [.event(.denied(denial))] : []
         case .broadcast, .direct, .kicked, .state, .token, .reconnect, .devices: return []
         }
     }
+
+    /// Held messages and denials are told again by a leader that does not know whether the former one has told them.
+    private mutating func isNew(_ notice: String) -> Bool {
+        guard !notices.contains(notice) else { return false }
+        notices.append(notice)
+        if notices.count > Self.noticesMax { notices.removeFirst() }
+        return true
+    }
+
+    private static let noticesMax = 256
 
     /// A message with a seq, from a push or from `missed`.
     private mutating func kept(_ message: Message) -> [Output] {
@@ -306,7 +323,9 @@ extension Skipped {
         case .skipped(let push):
             unkept = unkept.addingReportingOverflow(push.unkept).partialValue
             barrage = barrage.addingReportingOverflow(push.barrage).partialValue
-        case .gap, .online, .tallies, .broadcast, .direct, .kicked, .state, .token, .reconnect, .devices: break
+        case .gap, .online, .tallies, .held, .denied, .broadcast, .direct, .kicked, .state, .token, .reconnect,
+            .devices:
+            break
         }
     }
 }

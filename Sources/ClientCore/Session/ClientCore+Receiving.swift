@@ -34,6 +34,8 @@ extension ClientCore {
         case .skipped(let it): toRoom(it.room, push, now)
         case .online(let it): toRoom(it.room, push, now)
         case .tallies(let it): toRoom(it.room, push, now)
+        case .held(let it): toRoom(it.room, push, now)
+        case .denied(let it): toRoom(it.room, push, now)
         case .broadcast(let message):
             effects.append(
                 .clientEvent(message.laterVersion.map { ClientEvent.unsupported($0) } ?? .broadcast(message)))

@@ -291,5 +291,6 @@ extension SendReceipt {
             clientID: clientID, messageID: result.messageID, time: result.time, place: result.place)
         priority = result.priority
         delivered = result.delivered
+        heldID = result.heldID
     }
 }

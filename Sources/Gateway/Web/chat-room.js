@@ -429,6 +429,8 @@ export class ChatRoom extends HTMLElement {
       this.#showOnline();
     });
     room.on("tallies", (totals) => isCurrent() && this.#count(totals));
+    room.on("held", (message) => isCurrent() && this.#views.held?.told(message));
+    room.on("denied", (denial) => isCurrent() && this.#views.chat.denied(denial));
     room.on("kicked", ({ reason, ext }) => {
       if (!isCurrent()) return;
       this.#kickReason = reason;
@@ -476,7 +478,7 @@ export class ChatRoom extends HTMLElement {
   #closeViews() {
     const views = this.#views ?? {};
     this.#views = null;
-    for (const name of ["chat", "people", "stage", "seats"]) {
+    for (const name of ["chat", "people", "stage", "seats", "held"]) {
       views[name]?.destroy();
       this.#parts[name]?.replaceChildren();
     }
@@ -493,6 +495,7 @@ export class ChatRoom extends HTMLElement {
     this.#bringStage();
     this.#bringSeats({ recovery: "fresh" });
     this.#bringPolls();
+    this.#bringHeld();
     if (this.#end) this.#views.chat.exited();
   }
 
@@ -515,7 +518,23 @@ export class ChatRoom extends HTMLElement {
     this.#polls?.entered(entry, this.#totals);
     this.#bringPolls();
     this.#bringFigures();
+    this.#views.held?.read();
     this.#render();
+  }
+
+  /** Managers decide about messages that wait for them. */
+  async #bringHeld() {
+    const views = this.#views;
+    const isWanted = this.#canManage() && this.#client?.features.includes("held") && !this.#end;
+    if (!views || isWanted === Boolean(views.wantsHeld)) return;
+    views.wantsHeld = isWanted;
+    if (!isWanted) {
+      views.held?.destroy();
+      views.held = undefined;
+      return;
+    }
+    const { Held } = await this.#comes(views, "held", "dialogs") ?? {};
+    if (Held && views.wantsHeld && !views.held) views.held = new Held(this.#parts.held, views.context, () => this.#useFeatures());
   }
 
   #useFeatures() {
@@ -570,6 +589,7 @@ export class ChatRoom extends HTMLElement {
   #setMe(me) {
     this.#me = me;
     this.#mutedUntil = me.tempMuted ? performance.now() + 1000 * me.tempMuteSeconds : 0;
+    this.#bringHeld();
   }
 
   #member() {

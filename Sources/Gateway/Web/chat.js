@@ -762,6 +762,15 @@ export class Chat {
     this.#list.change(row);
   }
 
+  /** A message that waited for a moderator was not let through. */
+  denied({ clientId, reason }) {
+    const row = this.#unsent.get(clientId);
+    if (!row) return;
+    const isWord = /^[A-Z_]+$/.test(reason ?? "");
+    [row.isHeld, row.failure] = [false, reason && !isWord ? say("deniedFor", { reason: clean(reason) }) : say("denied")];
+    this.#list.change(row);
+  }
+
   // From the reader
 
   #openMenu(row, button) {

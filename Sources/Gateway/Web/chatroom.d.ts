@@ -314,7 +314,13 @@ export type Draft = (Exclude<Body, MediaBody> | { type: "IMAGE" | "AUDIO" | "VID
   webhook?: boolean;
 };
 
+/** A message that waits for a manager: without a place in the room's order. */
+export type HeldMessage = Common & Body & { room: string; seq?: undefined; after?: undefined; recalled?: undefined };
+
 export interface Receipt {
+  /** The message waits for a manager: nothing else is there then. It comes as a message with the same `clientId`, or else as
+   * `denied`. */
+  heldId?: string;
   messageId: string;
   time: number;
   /** Of a kept message. */
@@ -438,6 +444,11 @@ export interface RoomEvents {
   online: number;
   /** Totals that have changed, by the key of the tally; all are on disk. */
   tallies: Record<string, number>;
+  /** For managers: a message waits for them. Its `messageId` is the `heldId`. Only where `features` has `held`. */
+  held: HeldMessage;
+  /** An own message that was held was not let through. `reason` is the manager's, else one of EXPIRED, WITHDRAWN, MUTED, KICKED,
+   * BLACKLISTED, ROOM_CLOSED. */
+  denied: { heldId: string; clientId?: string; reason?: string };
   kicked: { reason: KickReason; ext?: string };
   delivery: Delivery;
   unsupported: UnknownMessage;
@@ -504,7 +515,13 @@ export class Room extends Emitter<RoomEvents> {
   tally(key?: string, delta?: number, options?: { clientId?: string }): Promise<number>;
   /** The same without an answer: sent now or not at all. */
   tap(key?: string, delta?: number): void;
+  /** With a `heldId` it withdraws a message that waits for a manager. */
   recall(messageId: string): Promise<object>;
+  /** The messages that wait, the oldest first; for managers. Only where `features` has `held`. */
+  held(options?: Page): Promise<{ messages: HeldMessage[]; next?: string }>;
+  /** Lets a held message through. Resolves with the message that it is then; 409 when somebody else was faster. */
+  allowHeld(heldId: string): Promise<Message | undefined>;
+  denyHeld(heldId: string, reason?: string): Promise<void>;
   /** Pins a kept message, or with false takes its pin away; for managers, at most 10. Resolves with all that are pinned
    * then, the latest last. Only where `features` has `pin`. */
   pin(messageId: string, enable?: boolean): Promise<PinnedMessage[]>;

@@ -103,6 +103,9 @@ const REFUSAL_WAIT_MS = 5_000;
 const WINDOW_MS_MAX = 600_000;
 const REFUSED_TOKENS_MAX = 3;
 const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue", "mediaToken"]);
+/** Pushes that do not wait for what was missed. */
+const AT_ONCE = new Set(["online", "tallies", "held", "denied"]);
+const NOTICES_MAX = 256;
 /** A token for media is renewed when it holds no longer than this. */
 const MEDIA_RENEW_MS = 60_000;
 /** The types and events that this version knows; anything else is told as `unsupported`. */
@@ -193,6 +196,7 @@ export class Room extends Emitter {
   // Where the page of history begins that is being read while live pushes wait: one at a time.
   #readingFrom = null;
   #held = [];
+  #notices = new Set();
   #timers = new Set();
   #media = null;
   #renewing = null;
@@ -241,7 +245,8 @@ export class Room extends Emitter {
 
   // Speaking
 
-  /** Sends a text, or a message {type, text, …}. Resolves when it is on disk on a majority of the room's replicas. */
+  /** Sends a text, or a message {type, text, …}. Resolves when it is on disk on a majority of the room's replicas; with {heldId} it
+   * waits for a manager: it comes as a message with this `clientId`, or else as `denied`. */
   send(message, { clientId = this.#client._freshId() } = {}) {
     const draft = typeof message === "string" ? { type: "TEXT", text: message } : message;
     return this.#ask("send", { ...draft, clientId });
@@ -256,7 +261,14 @@ export class Room extends Emitter {
   async vote(poll, option) { return (await this.#change("vote", { poll, option })).poll; }
   /** The same as `tally` without an answer: sent now or not at all. */
   tap(key = "like", delta = 1) { if (this._takesRequests) this.#client._say({ tally: { room: this.id, key, delta } }); }
+  /** Takes a message back; with a `heldId` it withdraws one that waits for a manager. */
   recall(messageId) { return this.#change("recall", { messageId }); }
+  /** For managers: a page {messages, [next]} of the messages that wait, the oldest first. Options: after, limit. */
+  held(options = {}) { return this.#ask("held", options); }
+  /** Lets a held message through. Resolves with the message that it is then; 409 when somebody else was faster. */
+  async allowHeld(heldId) { return (await this.#change("held", { heldId, allow: true })).message; }
+  /** Denies a held message. Its sender is told the reason. */
+  async denyHeld(heldId, reason) { await this.#change("held", { heldId, deny: true, ...reason && { reason } }); }
   /** Pins a kept message, or takes its pin away. Resolves with all that are pinned then: [{messageId, seq}]. */
   async pin(messageId, enable = true) { return (await this.#change("pin", { messageId, enable })).pinned; }
 
@@ -471,7 +483,7 @@ export class Room extends Emitter {
     if (this.state !== "entered" && this.state !== "lost") return;
     if (key === "state") return this.#ownerIs(value);
     if (this.#moving) return;
-    if (key === "online" || key === "tallies" || this.#catchUpEnd === null) return this.#live(key, value);
+    if (AT_ONCE.has(key) || this.#catchUpEnd === null) return this.#live(key, value);
     this.#held.push([key, value]);
     if (this.#held.length > HELD_PUSHES_MAX) this.#shorten();
   }
@@ -492,6 +504,12 @@ export class Room extends Emitter {
     if (key === "skipped") return this.emit("skipped", { barrage: value.barrage ?? 0, unkept: value.unkept ?? 0 });
     if (key === "online") return this.emit("online", value.online);
     if (key === "tallies") return this.emit("tallies", value.totals);
+    // The next leader tells again what the former one may not have told.
+    const notice = `${key} ${value.heldId ?? value.message?.messageId}`;
+    if (this.#notices.has(notice)) return;
+    this.#notices.add(notice);
+    if (this.#notices.size > NOTICES_MAX) this.#notices.delete(this.#notices.values().next().value);
+    this.emit(key, key === "held" ? value.message : { heldId: value.heldId, clientId: value.clientId, reason: value.reason });
   }
 
   #kept(message) {
@@ -1285,6 +1303,7 @@ export class ChatroomClient extends Emitter {
     if (socket !== this.#socket) return;
     switch (key) {
       case "message": case "barrage": case "kicked": case "gap": case "skipped": case "online": case "tallies": case "state":
+      case "held": case "denied":
         return this._rooms.get(value?.room)?._push(key, value);
       case "broadcast": case "direct": return this.emit(isUnknown(value) ? "unsupported" : key, value);
       case "devices": return this.emit("devices", value.devices);

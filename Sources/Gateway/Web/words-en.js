@@ -92,7 +92,7 @@ export default {
     "write.barrage": "Write across the stage", send: "Send", barrage: "Barrage",
     "barrage.long": "Send across the stage, not kept", high: "Important",
     "high.long": "Send so that it reaches everybody in a busy room", left: "{left} bytes left", over: "{over} bytes too long",
-    everyone: "everyone", suggestions: "People to mention", sending: "sending…", held: "waits for a moderator",
+    everyone: "everyone", suggestions: "People to mention", sending: "sending…", held: "waits for a moderator", denied: "The moderator did not let it through.", deniedFor: "Not let through: {reason}",
     again: "Try again", discard: "Discard", anonymous: "You are listening only. Sign in to write.",
     lost: "The room is out of reach. Your text is kept.", outside: "You are not in the room.", entering: "Entering the room…",
     muted: "You are muted.", "muted.time": "You are muted. {time} left.", roomMuted: "Only the host and managers may write now.",
@@ -145,5 +145,9 @@ export default {
     choose: "Choose one.", vote: "Vote", moves: "You may change your vote.", mine: "your vote", voted: "Your vote: {option}", over: "This poll takes no more votes.",
     again: "You have voted already.", anonymous: "Sign in to vote.", unknown: "This page cannot read what the options mean.", close: "End the poll",
     "close.ask": "End this poll now?",
+  },
+  held: {
+    title: "Waiting for you", waiting: "{count} messages wait for a moderator", "waiting.one": "{count} message waits for a moderator",
+    none: "No message waits.", allow: "Let through", deny: "Deny",
   },
 };

@@ -26,7 +26,9 @@ extension RoomActor {
         guard given.moderate, callbacks.moderates else { return holdTarget(of: given) }
         if let id = given.key, state.remembers(id, at: now) { return given }
         var proposal = given
-        proposal.command.body = try callbacks.words.passed(proposal.command.body)
+        var holds = false
+        proposal.command.body = try callbacks.words.passed(proposal.command.body, holds: &holds)
+        if holds { try hold(&proposal.command) }
         guard let hook = callbacks.hook, let draft = try proposal.command.moderatedDraft, draft.body.isModerated else {
             return holdTarget(of: proposal)
         }
@@ -39,7 +41,7 @@ extension RoomActor {
         guard reading.atHook < Self.atHookMax else { throw Self.tooMany(hook.onFailure) }
         guard callbacks.breaker.mayAsk(at: now) else {
             context.figures.hookSkipped.add()
-            guard hook.onFailure == .allow else { throw Self.unchecked }
+            try take(hook.onFailure, for: &proposal.command)
             return proposal
         }
         ask(hook, about: asked, proposal, holding: key, at: now)
@@ -56,6 +58,23 @@ extension RoomActor {
             policy == .allow ? .tooOften : .unavailable, "too many messages of this room are being checked",
             retryAfterMs: 1000)
     }
+
+    /// The message waits for a manager; whatever can't wait is refused (PROTOCOL.md, "Held messages").
+    private func hold(_ command: inout Command) throws(ChatError) {
+        guard case .post(let draft) = command.body, draft.isKept else { throw Self.refused }
+        command.facts.hold = context.callbacks.value.hold
+    }
+
+    /// There is no word of the hook.
+    private func take(_ policy: HookFailurePolicy, for command: inout Command) throws(ChatError) {
+        switch policy {
+        case .allow: break
+        case .refuse: throw Self.unchecked
+        case .hold: try hold(&command)
+        }
+    }
+
+    private static var refused: ChatError { ChatError(.rejected, "the message was refused by moderation") }
 
     private static var unchecked: ChatError {
         ChatError(.rejected, "messages can't be checked now, and are refused until they can")
@@ -119,10 +138,13 @@ extension RoomActor {
         case .rewrite: context.figures.hookRewritten.add()
         case .refuse:
             context.figures.hookRefused.add()
-            throw ChatError(.rejected, "the message was refused by moderation")
+            throw Self.refused
+        case .hold:
+            context.figures.hookHeld.add()
+            try hold(&proposal.command)
         case nil:
             context.figures.hookFailed.add()
-            guard hook.onFailure == .allow else { throw Self.unchecked }
+            try take(hook.onFailure, for: &proposal.command)
         }
         return proposal
     }

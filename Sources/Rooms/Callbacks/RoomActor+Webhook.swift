@@ -106,7 +106,7 @@ extension RoomActor {
         var bytes = 0
         for message in messages {
             guard let seq = message.seq, seq > slice.progress.seq else { continue }
-            add(&events, before: seq, to: &slice, limit, settings)
+            add(&events, before: seq, to: &slice, &bytes, limit, settings)
             guard slice.items.count < limit, bytes < Self.sliceBytesMax else { break }
             if seq > slice.progress.seq + 1 { addLost(through: seq - 1, to: &slice) }
             guard slice.items.count < limit else { break }
@@ -120,7 +120,7 @@ extension RoomActor {
             if slice.progress.seq + 1 < reachable, slice.progress.seq < state.lastSeq {
                 addLost(through: min(reachable - 1, state.lastSeq), to: &slice)
             }
-            if slice.progress.seq == state.lastSeq { add(&events, before: .max, to: &slice, limit, settings) }
+            if slice.progress.seq == state.lastSeq { add(&events, before: .max, to: &slice, &bytes, limit, settings) }
         }
         slice.more = slice.progress.seq < state.lastSeq || !events.isEmpty
     }
@@ -138,25 +138,34 @@ extension RoomActor {
     }
 
     private func add(
-        _ events: inout ArraySlice<OwedEvent>, before seq: UInt64, to slice: inout WebhookSlice, _ limit: Int,
-        _ settings: WebhookSettings
+        _ events: inout ArraySlice<OwedEvent>, before seq: UInt64, to slice: inout WebhookSlice, _ bytes: inout Int,
+        _ limit: Int, _ settings: WebhookSettings
     ) {
-        while slice.items.count < limit, let event = events.first, event.after < seq {
+        while slice.items.count < limit, bytes < Self.sliceBytesMax, let event = events.first, event.after < seq {
             events.removeFirst()
             slice.progress.eventIndex = event.index
             switch event {
-            case .life(let event): add(event, to: &slice, settings)
+            case .life(let event): add(event, to: &slice, &bytes, settings)
             case .report(let report): add(report, to: &slice, settings)
             }
         }
     }
 
-    private func add(_ event: RoomLifeEvent, to slice: inout WebhookSlice, _ settings: WebhookSettings) {
+    private func add(
+        _ event: RoomLifeEvent, to slice: inout WebhookSlice, _ bytes: inout Int, _ settings: WebhookSettings
+    ) {
         let name = "\(shard)-\(String(event.index, radix: 36))"
         if event.lostFrom > 0 {
             var item = WebhookItem(id: "lost-\(name)", room: id, event: .lost, time: event.time)
             item.lost = LostMessages(room: id, from: event.lostFrom, to: event.lostTo)
             slice.items.append(item)
+        }
+        if event.kind == .held {
+            guard settings.wants(.held) else { return }
+            let item = held(event, name)
+            bytes += item.message.map(HotTail.size) ?? 0
+            slice.items.append(item)
+            return
         }
         let kind: WebhookEvent = [.closed, .deleted].contains(event.kind) ? .close : .open
         guard settings.wants(kind) else { return }
@@ -178,6 +187,14 @@ extension RoomActor {
         // One more than fit tells that there is more.
         let reports = state.owedReports(after: index, countMax: limit + 1).map { OwedEvent.report($0) }
         return (events + reports).sorted { $0.index < $1.index }
+    }
+
+    /// A message that waits, or has waited and was decided since.
+    private func held(_ event: RoomLifeEvent, _ name: String) -> WebhookItem {
+        var item = WebhookItem(id: "held-\(name)", room: id, event: .held, time: event.time)
+        item.heldID = MessageID.held(state.incarnation ?? Incarnation(0), index: event.index).text
+        item.message = state.heldMessage(index: event.index).map(forReview)
+        return item
     }
 
     /// Message IDs are unique within their shard.

@@ -11,6 +11,11 @@ extension RoomActor {
         switch body {
         case .server(.command(let command)): try propose(command, to, at: now)
         case .server(.recall(let recall)):
+            if let heldID = recall.messageID, RoomState.isHeldID(heldID) {
+                let proposal = proposal(.withdrawHeld(heldID: heldID), recall.actor, nil, recall.id, to)
+                if !answerRepeat(proposal, at: now) { propose(proposal) }
+                return
+            }
             propose(
                 proposal(.recall([], recall.options), recall.actor, nil, recall.id, to),
                 after: FactLookup(recall), holding: nil, at: now)
@@ -80,6 +85,7 @@ extension RoomActor {
         case .membersById(let request):
             result = .membersById(MembersResult(members: request.users.compactMap { member($0, at: now, for: nil) }))
         case .queue(let request): result = .queue(try queuePage(request))
+        case .held(let request): result = .held(try heldInFrame(request))
         default: throw ChatError(.internal, "the server API does this by commands")
         }
         answer(to, .success(.result(result)))

@@ -210,6 +210,13 @@ public final class RoomCalls: Sendable {
         }
     }
 
+    /// A page of the messages that wait for a manager.
+    public func held(in room: RoomID, after: String?, limit: Int) async throws(ChatError) -> HeldResult {
+        try await ask(room, .held(HeldRequest(room: room, after: after, limit: Int64(limit)))) { result in
+            if case .held(let page) = result { page } else { nil }
+        }
+    }
+
     public func tallies(of room: RoomID) async throws(ChatError) -> [Tally] {
         try await ask(room, .server(.tallies)) { answer in
             if case .tallies(let tallies) = answer { tallies } else { nil }

@@ -6,7 +6,7 @@ import { roomMarks } from "/console/console-rooms.js";
 import { Table, act, actions, ask, badge, button, card, confirmed, el, facts, field, notice, person, time, valuesOf } from "/console/console-ui.js";
 import { words } from "/console/console-words.js";
 
-const TABS = ["state", "tail", "members", "queue", "polls", "reports"];
+const TABS = ["state", "tail", "held", "reports", "members", "queue", "polls"];
 const LINES_MAX = 500;
 const TEXT_MAX = 1_000;
 const KINDS = ["TEMPORARY", "FIXED", "FIXED_ONLINE", "MANAGERS", "MUTED", "BLACKLISTED", "BANNED"];
@@ -95,7 +95,7 @@ export async function roomView(context) {
   }
   if (signal.aborted) return;
   every(5_000, signal, async () => { try { await reload(); } catch (error) { if (!signal.aborted && !error.isUnknown) notice(error.sentence, "bad"); } });
-  const parts = { state: statePart, tail: tailPart, members: membersPart, queue: queuePart, polls: pollsPart, reports: reportsPart };
+  const parts = { state: statePart, tail: tailPart, held: heldPart, reports: reportsPart, members: membersPart, queue: queuePart, polls: pollsPart };
   parts[tab]({ ...context, room, body, info: () => info, reload });
 }
 
@@ -362,6 +362,46 @@ export function memberMarks(member) {
   return marks.length > 0 ? el("span", { class: "marks" }, marks) : undefined;
 }
 
+/** Messages that wait for a manager. */
+function heldPart({ api, room, body, signal }) {
+  const why = api.why("GET /v1/rooms/{room}/held");
+  if (why) { refused(body, words.say("room.tab.held"), why); return; }
+  const [allow, deny] = ["allow", "deny"].map((name) => `POST /v1/rooms/{room}/held/{heldId}/${name}`);
+  const said = ({ text, title, media, content, type }) => text ?? title ?? media?.name ?? content ?? type;
+  let waiting = [];
+  const table = new Table({
+    label: words.say("room.tab.held"), key: ({ messageId }) => messageId, empty: words.say("ui.loading"),
+    columns: [
+      { title: words.say("held.time"), cell: (message) => time(message.time) },
+      { title: words.say("held.from"), cell: ({ from }) => (from ? el("a", { href: `#user/${encodeURIComponent(from.user)}` }, person(from.nick || from.user)) : words.say("event.system")) },
+      { title: words.say("held.message"), wide: true, cell: (message) => person(said(message).slice(0, TEXT_MAX)) },
+      { title: "", once: true, cell: ({ messageId }) => el("span", { class: "buttons" },
+        button(words.say("held.allow"), () => decide(allow, messageId, words.say("held.allowed")), { why: api.why(allow), kind: "primary", label: `${words.say("held.allow")}: ${messageId}` }),
+        button(words.say("held.deny"), () => refuse(messageId), { why: api.why(deny), label: `${words.say("held.deny")}: ${messageId}` })) },
+    ],
+  });
+  async function refuse(heldId) {
+    const values = await ask({ title: words.say("held.denyTitle"), action: words.say("held.deny"), fields: [{ name: "reason", label: words.say("held.reason"), maxlength: 256 }] });
+    if (values) decide(deny, heldId, words.say("held.denied"), values.reason ? { reason: values.reason } : {});
+  }
+  async function decide(name, heldId, done, given = {}) {
+    await act(() => api.call(name, { room, heldId }, name === deny ? { body: given } : {}), done);
+    load();
+  }
+  async function load() {
+    try {
+      const page = await api.call("GET /v1/rooms/{room}/held", { room }, { query: { limit: 100 }, signal });
+      if (signal.aborted) return;
+      waiting = page.messages ?? [];
+      table.update(waiting, words.say("held.none"));
+    } catch (error) {
+      if (!signal.aborted) table.update(waiting, error.sentence);
+    }
+  }
+  body.append(card(words.say("room.tab.held"), table.element));
+  every(3_000, signal, load);
+}
+
 function queuePart({ api, room, body, signal }) {
   const why = api.why("GET /v1/rooms/{room}/queue");
   if (why) { refused(body, words.say("room.tab.queue"), why); return; }
@@ -454,7 +494,8 @@ function reportsPart(context) {
 
 words.add({
   en: {
-    "room.parts": "Parts of the room", "room.tab.state": "State and settings", "room.tab.tail": "Messages, live", "room.tab.members": "Members", "room.tab.queue": "Queue", "room.tab.polls": "Polls", "room.tab.reports": "Reports",
+    "room.parts": "Parts of the room", "room.tab.state": "State and settings", "room.tab.tail": "Messages, live", "room.tab.members": "Members", "room.tab.queue": "Queue", "room.tab.polls": "Polls", "room.tab.reports": "Reports", "room.tab.held": "Held messages",
+    "held.time": "Sent", "held.from": "From", "held.message": "Message", "held.allow": "Let through", "held.deny": "Deny", "held.allowed": "It is let through.", "held.denied": "It is denied.", "held.denyTitle": "Deny this message?", "held.reason": "Reason, for its sender", "held.none": "No message waits.",
     "room.unknown": "The room {room} can't be shown", "room.back": "All rooms", "room.online": "{online} online",
     "room.send": "Send a message", "room.sendTitle": "Send a message as the system", "room.sendText": "Everybody in the room sees it, and it stays in history.",
     "room.sendType": "Kind", "room.typeText": "text", "room.typeTip": "tip (a hint, shown apart)", "room.text": "Text", "room.sent": "Sent, with number {seq}.",
@@ -488,7 +529,8 @@ words.add({
     "reports.hint": "Messages that members have reported, the latest first; the last 1,000 stay here.", "reports.time": "Reported", "reports.seq": "Message", "reports.from": "Sender", "reports.text": "Text", "reports.noText": "(none, recalled or expired)", "reports.reporter": "Reported by", "reports.reason": "Reason", "reports.none": "Nothing was reported.",
   },
   zh: {
-    "room.parts": "房间各部分", "room.tab.state": "状态与设置", "room.tab.tail": "实时消息", "room.tab.members": "成员", "room.tab.queue": "队列", "room.tab.polls": "投票", "room.tab.reports": "举报",
+    "room.parts": "房间各部分", "room.tab.state": "状态与设置", "room.tab.tail": "实时消息", "room.tab.members": "成员", "room.tab.queue": "队列", "room.tab.polls": "投票", "room.tab.reports": "举报", "room.tab.held": "待审消息",
+    "held.time": "发送时间", "held.from": "发送者", "held.message": "消息", "held.allow": "通过", "held.deny": "拒绝", "held.allowed": "已通过。", "held.denied": "已拒绝。", "held.denyTitle": "拒绝这条消息？", "held.reason": "原因（告知发送者）", "held.none": "没有等待审核的消息。",
     "room.unknown": "无法显示房间 {room}", "room.back": "全部房间", "room.online": "在线 {online}",
     "room.send": "发送消息", "room.sendTitle": "以系统身份发送消息", "room.sendText": "房间内所有人可见，并保留在历史中。",
     "room.sendType": "类型", "room.typeText": "文本", "room.typeTip": "提示（单独显示）", "room.text": "内容", "room.sent": "已发送，序号 {seq}。",

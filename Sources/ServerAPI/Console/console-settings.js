@@ -2,7 +2,7 @@
 import { act, actions, button, card, confirmed, el, field, notice, valuesOf } from "/console/console-ui.js";
 import { words } from "/console/console-words.js";
 
-const EVENTS = ["message", "notification", "open", "close", "enter", "exit", "unkept", "lost"];
+const EVENTS = ["message", "notification", "open", "close", "enter", "exit", "unkept", "lost", "held"];
 const SHOWN_MAX = 200;
 
 export function settingsView(context) {
@@ -78,16 +78,25 @@ function moderation(context) {
         field({ name: "secret", type: "password", label: words.say("settings.secret"), hint: words.say("settings.secretHint"), maxlength: 256, autocomplete: "new-password" }),
         field({ name: "timeoutMs", type: "number", label: words.say("settings.timeout"), value: hook.timeoutMs ?? 300, min: 10, max: 10_000 }),
         field({ name: "onFailure", type: "select", label: words.say("settings.onFailure"), options: fails, value: hook.onFailure ?? "ALLOW" }));
-      fields.addEventListener("submit", (event) => event.preventDefault());
+      const expiries = api.choices("ModerationSettings", "onExpiry", ["DENY", "ALLOW"]).map((action) => [action, words.say(`settings.expiry.${action}`)]);
+      const hold = el("form", { class: "grid" },
+        field({ name: "holdSeconds", type: "number", label: words.say("settings.holdSeconds"), value: settings.holdSeconds ?? 600, min: 1, max: 86_400 }),
+        field({ name: "onExpiry", type: "select", label: words.say("settings.onExpiry"), options: expiries, value: settings.onExpiry ?? "DENY" }));
+      for (const form of [fields, hold]) form.addEventListener("submit", (event) => event.preventDefault());
       show();
       return {
         element: el("div", { class: "stack" }, el("h3", {}, words.say("settings.words")), el("div", { class: "toolbar" }, added, action, el("div", { class: "buttons" }, add)),
-          el("div", { class: "toolbar" }, filter), count, lines, el("h3", {}, words.say("settings.hook")), fields),
+          el("div", { class: "toolbar" }, filter), count, lines, el("h3", {}, words.say("settings.hook")), fields, el("h3", {}, words.say("settings.hold")), hold),
         read() {
-          if (!fields.reportValidity()) return undefined;
+          if (!fields.reportValidity() || !hold.reportValidity()) return undefined;
           const { url, secret, timeoutMs, onFailure } = valuesOf(fields);
           const { hook: former, ...rest } = settings;
           const body = { ...rest, words: list };
+          // A cluster that is being upgraded takes nothing but the defaults.
+          const { holdSeconds = 600, onExpiry } = valuesOf(hold);
+          for (const name of ["holdSeconds", "onExpiry"]) delete body[name];
+          if (holdSeconds !== 600) body.holdSeconds = holdSeconds;
+          if (onExpiry !== "DENY") body.onExpiry = onExpiry;
           if (url.trim()) body.hook = { ...former, url: url.trim(), onFailure, ...(secret && { secret }), ...(timeoutMs !== undefined && { timeoutMs }) };
           return { body, text: words.say("settings.moderationSure", { count: words.number(list.length), hook: url.trim() || words.say("settings.noHook") }) };
         },
@@ -131,9 +140,10 @@ words.add({
     "settings.filter": "Filter", "settings.noWords": "There are no words.", "settings.count": "{seen} of {all} words.", "settings.countCut": "{seen} of {all} words are shown: filter to see others.", "settings.action": "What happens", "settings.actionOf": "What happens with {word}", "settings.remove": "Remove",
     "settings.action.REPLACE": "replaced by ***", "settings.action.REFUSE": "message is refused", "settings.action.HOLD": "message waits for a manager", "settings.add": "New words", "settings.addHint": "One a line.", "settings.addNow": "Add",
     "settings.hookUrl": "Address of the hook", "settings.hookHint": "Empty: there is no hook.", "settings.secret": "New secret", "settings.secretHint": "Empty: the secret that is set stays. It is never shown.", "settings.timeout": "Time limit (ms)", "settings.onFailure": "When it does not answer",
+    "settings.hold": "Held messages", "settings.holdSeconds": "Seconds that a message waits for a manager", "settings.onExpiry": "Then it is", "settings.expiry.DENY": "denied", "settings.expiry.ALLOW": "let through",
     "settings.fail.ALLOW": "messages pass", "settings.fail.REFUSE": "messages are refused", "settings.fail.HOLD": "messages wait for a manager",
     "settings.webhookUrl": "Address", "settings.webhookHint": "Empty: the webhook is off.", "settings.maxBatch": "Items in one call, at most", "settings.events": "What is told",
-    "settings.event.message": "messages", "settings.event.notification": "notifications", "settings.event.open": "rooms opened", "settings.event.close": "rooms closed or deleted", "settings.event.enter": "enters", "settings.event.exit": "exits", "settings.event.unkept": "unkept messages", "settings.event.lost": "losses",
+    "settings.event.held": "held messages", "settings.event.message": "messages", "settings.event.notification": "notifications", "settings.event.open": "rooms opened", "settings.event.close": "rooms closed or deleted", "settings.event.enter": "enters", "settings.event.exit": "exits", "settings.event.unkept": "unkept messages", "settings.event.lost": "losses",
     "settings.saveTitle": "Save for the whole cluster?", "settings.moderationSure": "{count} words. Hook: {hook}. This replaces what is set.", "settings.noHook": "none", "settings.webhookSure": "{url} gets {count} kinds of events.", "settings.webhookOff": "The webhook is turned off: the app hears nothing any more.",
     "settings.saved": "Saved. All nodes follow within a moment.", "settings.conflict": "Somebody has changed these settings meanwhile. Load them again, then repeat your change.", "settings.notLoaded": "The settings could not be read. Load again.",
   },
@@ -142,9 +152,10 @@ words.add({
     "settings.filter": "筛选", "settings.noWords": "词表为空。", "settings.count": "{all} 个词中的 {seen} 个。", "settings.countCut": "显示 {all} 个词中的 {seen} 个：请筛选以查看其他。", "settings.action": "处理方式", "settings.actionOf": "{word} 的处理方式", "settings.remove": "移除",
     "settings.action.REPLACE": "替换为 ***", "settings.action.REFUSE": "拒绝消息", "settings.action.HOLD": "等待管理员审核", "settings.add": "新词", "settings.addHint": "每行一个。", "settings.addNow": "添加",
     "settings.hookUrl": "钩子地址", "settings.hookHint": "留空：没有钩子。", "settings.secret": "新密钥", "settings.secretHint": "留空：保留已设置的密钥。密钥从不显示。", "settings.timeout": "时限（毫秒）", "settings.onFailure": "无应答时",
+    "settings.hold": "待审消息", "settings.holdSeconds": "消息等待管理员审核的秒数", "settings.onExpiry": "之后", "settings.expiry.DENY": "拒绝", "settings.expiry.ALLOW": "通过",
     "settings.fail.ALLOW": "放行消息", "settings.fail.REFUSE": "拒绝消息", "settings.fail.HOLD": "等待管理员审核",
     "settings.webhookUrl": "地址", "settings.webhookHint": "留空：关闭回调。", "settings.maxBatch": "每次最多条目数", "settings.events": "通知内容",
-    "settings.event.message": "消息", "settings.event.notification": "通知", "settings.event.open": "房间开放", "settings.event.close": "房间关闭或删除", "settings.event.enter": "进入", "settings.event.exit": "离开", "settings.event.unkept": "不保留的消息", "settings.event.lost": "丢失",
+    "settings.event.held": "待审消息", "settings.event.message": "消息", "settings.event.notification": "通知", "settings.event.open": "房间开放", "settings.event.close": "房间关闭或删除", "settings.event.enter": "进入", "settings.event.exit": "离开", "settings.event.unkept": "不保留的消息", "settings.event.lost": "丢失",
     "settings.saveTitle": "为整个集群保存？", "settings.moderationSure": "{count} 个词。钩子：{hook}。将替换现有设置。", "settings.noHook": "无", "settings.webhookSure": "{url} 将收到 {count} 类事件。", "settings.webhookOff": "回调将关闭：应用不再收到任何通知。",
     "settings.saved": "已保存。各节点随即生效。", "settings.conflict": "期间有人修改了这些设置。请重新加载后再改。", "settings.notLoaded": "无法读取设置。请重新加载。",
   },

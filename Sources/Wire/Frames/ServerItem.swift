@@ -46,7 +46,7 @@ private struct PushOnly: WireMessage {
 extension ServerItem: WireMessage {
     public static var blank: ServerItem { .unknown }
 
-    /// `barrage` is a result with an ID and a push without: the ID decides.
+    /// `barrage` and `held` are results with an ID and pushes without: the ID decides.
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var id: UInt32?
         var error: ChatError?

@@ -37,6 +37,8 @@ public struct OperationChange: Sendable {
         case total
         case upload
         case poll(@Sendable (PollResult) -> OperationResult)
+        /// A held message's.
+        case decided
 
         /// - Parameter online: how many are in the room.
         public func answer(_ result: CommandResult, online: Int64) -> Result<OperationResult, ChatError> {
@@ -45,6 +47,9 @@ public struct OperationChange: Sendable {
                 .failure(error)
             case (.sent(let asked), .posted(let messageID, let place, let time, let priority, let delivered)):
                 .success(.send(Self.sent(messageID, place, time, priority == asked ? nil : priority, delivered)))
+            case (.sent, .held(let heldID)): .success(.send(SendResult(heldID: heldID)))
+            case (.decided, .decided(let message)): .success(.held(HeldResult(message: message)))
+            case (.decided, .decidedBefore): .success(.held(HeldResult()))
             case (.done(let done), .done): .success(done)
             case (.room, .room(let info)):
                 .success(.updateRoom(RoomResult(room: RoomView(info: info, online: online))))

@@ -28,6 +28,8 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case tally(TapRequest)
     /// Tell moderators of a message.
     case report(ReportRequest)
+    /// A page of held messages, or the decision about one.
+    case held(HeldRequest)
     /// A place for content.
     case upload(UploadRequest)
     /// A new token for the room's content.
@@ -209,6 +211,9 @@ extension ClientOperation {
             walker.choice(42, "vote", { if case .vote(let it) = current { it } else { nil } }, { self = .vote($0) })
             ? 1 : 0
         try seen +=
+            walker.choice(43, "held", { if case .held(let it) = current { it } else { nil } }, { self = .held($0) })
+            ? 1 : 0
+        try seen +=
             walker.choice(
                 44, "report", { if case .report(let it) = current { it } else { nil } }, { self = .report($0) })
             ? 1 : 0
@@ -241,6 +246,7 @@ public enum OperationResult: Sendable, Hashable {
     case message(MessageResult)
     case tally(TapResult)
     case report
+    case held(HeldResult)
     case upload(UploadResult)
     case mediaToken(MediaToken)
     case poll(PollResult)
@@ -399,6 +405,9 @@ extension OperationResult {
             walker.choice(42, "vote", { if case .vote(let it) = current { it } else { nil } }, { self = .vote($0) })
             ? 1 : 0
         try seen +=
+            walker.choice(43, "held", { if case .held(let it) = current { it } else { nil } }, { self = .held($0) })
+            ? 1 : 0
+        try seen +=
             walker.choice(
                 44, "report", { if case .report = current { Empty() } else { nil } },
                 { (_: Empty) in self = .report }) ? 1 : 0
@@ -434,6 +443,8 @@ extension ClientOperation {
         case .message(let it): .reading(it)
         case .tally(let it): .taps(it, it.delta, it.clientID)
         case .report(let it): .change(it, it.clientID)
+        case .held(let it):
+            it.heldID == nil ? .question(it, isOpenToAnonymous: false) : .change(it, it.clientID)
         case .upload(let it): .change(it, it.clientID)
         case .mediaToken(let it): .question(it, isOpenToAnonymous: true)
         case .poll(let it): .change(it, it.clientID)
@@ -464,6 +475,8 @@ extension ClientOperation {
         case .connect, .refresh, .ping, .enter, .exit, .barrage, .message, .combined, .history, .room, .members,
             .membersById, .queue, .mediaToken:
             nil
+        case .held(let it):
+            it.decision.map { OperationChange(.decideHeld(heldID: $0.heldID, $0.1), it.clientID, .decided) }
         case .upload(let it): OperationChange(.registerUpload(it.draft), it.clientID, .upload)
         case .send(let it): OperationChange(.post(it.draft), it.clientID, .sent(asked: it.draft.priority))
         case .recall(let it):

@@ -151,6 +151,8 @@ public struct SendResult: WireMessage, Hashable {
     public var priority: Priority?
     /// How many of the users in `to` are here; there if `to` was given.
     public var delivered: Int64?
+    /// The message waits for a manager (PROTOCOL.md, "Held messages"): nothing else is there then.
+    public var heldID: String?
 
     public static var blank: SendResult { SendResult(messageID: "", time: .blank) }
 
@@ -165,12 +167,22 @@ public struct SendResult: WireMessage, Hashable {
         self.delivered = delivered
     }
 
+    public init(heldID: String) {
+        self.init(messageID: "", time: .blank)
+        self.heldID = heldID
+    }
+
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        try walker.required(1, "messageId", &messageID)
-        try walker.shown(2, "time", &time)
+        var (sentID, sentAt): (String?, Timestamp?) = heldID == nil ? (messageID, time) : (nil, nil)
+        try walker.optional(1, "messageId", &sentID)
+        try walker.optional(2, "time", &sentAt)
         try place.walk(&walker, seq: 3, after: 4)
         try walker.optional(5, "priority", &priority)
         try walker.optional(6, "delivered", &delivered)
+        try walker.optional(7, "heldId", &heldID)
+        guard W.isDecoding else { return }
+        if sentID == nil, heldID == nil { throw .missing("messageId") }
+        (messageID, time) = (sentID ?? "", sentAt ?? .blank)
     }
 }
 

@@ -28,10 +28,15 @@ public enum Push: Sendable, Hashable {
     case tallies(TalliesPush)
     /// The user's sessions.
     case devices(DevicesPush)
+    /// For managers: a message waits for them.
+    case held(HeldPush)
+    /// For its sender: a held message was not let through.
+    case denied(DeniedPush)
 }
 
 extension Push {
-    /// Visits the push's key. `barrage` is also a result, so the schema calls the push `barrage_push`.
+    /// Visits the push's key. `barrage` and `held` are also results, so the schema calls the pushes `barrage_push` and
+    /// `held_push`.
     /// - Returns: how many push keys were there.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) -> Int {
         // By far the most, and written without a look at the other keys.
@@ -82,6 +87,14 @@ extension Push {
         try seen +=
             walker.choice(
                 61, "tallies", { if case .tallies(let it) = current { it } else { nil } }, { self = .tallies($0) })
+            ? 1 : 0
+        try seen +=
+            walker.choice(
+                62, "held", protobufName: "heldPush", { if case .held(let it) = current { it } else { nil } },
+                { self = .held($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                63, "denied", { if case .denied(let it) = current { it } else { nil } }, { self = .denied($0) })
             ? 1 : 0
         try seen +=
             walker.choice(

@@ -202,3 +202,48 @@ public struct TalliesPush: WireMessage, Hashable {
         try walker.counts(2, "totals", &totals)
     }
 }
+
+/// A message waits for managers.
+public struct HeldPush: WireMessage, Hashable {
+    public var room: RoomID
+    /// Without a place in the room's order; its ID is the `heldId`.
+    public var message: Message
+
+    public static var blank: HeldPush { HeldPush(room: .blank, message: .blank) }
+
+    public init(room: RoomID, message: Message) {
+        self.room = room
+        self.message = message
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "message", &message)
+    }
+}
+
+/// A held message was not let through.
+public struct DeniedPush: WireMessage, Hashable {
+    public var room: RoomID
+    public var heldID: String
+    /// The ID of its send.
+    public var clientID: String?
+    /// As the manager has given it, or a word of PROTOCOL.md, "Held messages".
+    public var reason: String?
+
+    public static var blank: DeniedPush { DeniedPush(room: .blank, heldID: "") }
+
+    public init(room: RoomID, heldID: String, clientID: String? = nil, reason: String? = nil) {
+        self.room = room
+        self.heldID = heldID
+        self.clientID = clientID
+        self.reason = reason
+    }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "room", &room)
+        try walker.required(2, "heldId", &heldID)
+        try walker.optional(3, "clientId", &clientID)
+        try walker.optional(4, "reason", &reason)
+    }
+}

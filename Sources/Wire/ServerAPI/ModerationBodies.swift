@@ -6,6 +6,7 @@ extension WordAction: WireEnum {
         switch self {
         case .replace: 1
         case .refuse: 2
+        case .hold: 3
         }
     }
 }
@@ -16,6 +17,17 @@ extension HookFailurePolicy: WireEnum {
         switch self {
         case .allow: 1
         case .refuse: 2
+        case .hold: 3
+        }
+    }
+}
+
+extension HoldExpiry: WireEnum {
+    public static var blank: HoldExpiry { .deny }
+    public var number: Int {
+        switch self {
+        case .deny: 1
+        case .allow: 2
         }
     }
 }
@@ -27,6 +39,7 @@ extension HookAction: WireEnum {
         case .allow: 1
         case .rewrite: 2
         case .refuse: 3
+        case .hold: 4
         }
     }
 }
@@ -66,6 +79,8 @@ public struct ModerationSettings: WireMessage, Hashable {
     public var words: [Word] = []
     /// nil: no hook.
     public var hook: HookSettings?
+    /// How held messages end.
+    public var hold = HoldPolicy()
 
     public static var blank: ModerationSettings { ModerationSettings() }
 
@@ -74,6 +89,14 @@ public struct ModerationSettings: WireMessage, Hashable {
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.list(1, "words", &words)
         try walker.optional(2, "hook", &hook)
+        try walker.defaulted(
+            3, "holdSeconds", &hold.seconds, default: Limits.holdSecondsDefault, .integers(1, Limits.holdSeconds))
+        try walker.defaulted(4, "onExpiry", &hold.onExpiry, default: .deny)
+    }
+
+    /// Whether it says anything that programs without held messages do not understand.
+    public var needsHeld: Bool {
+        words.contains { $0.action == .hold } || hook?.onFailure == .hold || hold != HoldPolicy()
     }
 }
 
@@ -88,11 +111,16 @@ public struct StoredModeration: WireMessage, Hashable {
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var replaced = settings.words.filter { $0.action == .replace }.map(\.text)
         var refused = settings.words.filter { $0.action == .refuse }.map(\.text)
+        var held = settings.words.filter { $0.action == .hold }.map(\.text)
         try walker.repeated(1, "replaced", &replaced)
         try walker.repeated(2, "refused", &refused)
         try walker.optional(3, "hook", &settings.hook)
+        try walker.repeated(4, "held", &held)
+        try walker.defaulted(5, "holdSeconds", &settings.hold.seconds, default: Limits.holdSecondsDefault)
+        try walker.defaulted(6, "onExpiry", &settings.hold.onExpiry, default: .deny)
         if W.isDecoding {
-            settings.words = replaced.map { Word($0, .replace) } + refused.map { Word($0, .refuse) }
+            settings.words =
+                replaced.map { Word($0, .replace) } + refused.map { Word($0, .refuse) } + held.map { Word($0, .hold) }
         }
     }
 }

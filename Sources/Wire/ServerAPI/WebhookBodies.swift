@@ -23,6 +23,8 @@ public enum WebhookEvent: String, Sendable, Hashable, CaseIterable {
     case sanction
     /// A member has reported a message.
     case report
+    /// A message waits for managers.
+    case held
 }
 
 extension WebhookEvent: WireEnum {
@@ -39,6 +41,7 @@ extension WebhookEvent: WireEnum {
         case .lost: 8
         case .sanction: 9
         case .report: 11
+        case .held: 10
         }
     }
 }
@@ -106,7 +109,7 @@ public struct WebhookItem: WireMessage, Hashable {
     public var seq: UInt64?
     public var event: WebhookEvent
     public var time: Timestamp
-    /// Only for message, notification and unkept.
+    /// Only for message, notification, unkept and held: there it is left out when it was decided meanwhile.
     public var message: Message?
     /// Only for enter and exit.
     public var user: UserName?
@@ -120,6 +123,8 @@ public struct WebhookItem: WireMessage, Hashable {
     public var sanction: WebhookSanction?
     /// Only for report.
     public var report: MessageReport?
+    /// Only for held.
+    public var heldID: String?
 
     public static var blank: WebhookItem { WebhookItem(id: "", room: nil, event: .message, time: .blank) }
 
@@ -142,6 +147,7 @@ public struct WebhookItem: WireMessage, Hashable {
         try walker.optional(9, "kind", &kind)
         try walker.optional(10, "lost", &lost)
         try walker.optional(11, "sanction", &sanction)
+        try walker.optional(12, "heldId", &heldID)
         try walker.optional(13, "report", &report)
     }
 }

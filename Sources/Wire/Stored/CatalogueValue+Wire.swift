@@ -153,6 +153,11 @@ extension RememberedResult: WireMessage {
             walker.choice(
                 14, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
             ? 1 : 0
+        try seen +=
+            walker.choice(
+                16, "decided",
+                { if case .decided(let it) = current { DecidedMessage(messageID: it) } else { nil } },
+                { self = .decided(messageID: $0.messageID) }) ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }
@@ -245,6 +250,19 @@ extension CommandResult: WireMessage {
             walker.choice(
                 14, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
             ? 1 : 0
+        try seen +=
+            walker.choice(
+                16, "decidedBefore",
+                { if case .decidedBefore(let it) = current { DecidedMessage(messageID: it) } else { nil } },
+                { self = .decidedBefore(messageID: $0.messageID) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                17, "held", { if case .held(let it) = current { HeldID(heldID: it) } else { nil } },
+                { self = .held(heldID: $0.heldID) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                18, "decided", { if case .decided(let it) = current { StoredMessage(message: it) } else { nil } },
+                { self = .decided($0.message) }) ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }

@@ -32,6 +32,8 @@ enum CommandKind: String, WireEnum {
     case webhookDelivered = "WEBHOOK_DELIVERED"
     case pin = "PIN"
     case amend = "AMEND"
+    case decideHeld = "DECIDE_HELD"
+    case withdrawHeld = "WITHDRAW_HELD"
     case tap = "TAP"
     case tally = "TALLY"
     case registerUpload = "REGISTER_UPLOAD"
@@ -77,6 +79,8 @@ enum CommandKind: String, WireEnum {
         case .tap: 35
         case .tally: 36
         case .report: 42
+        case .decideHeld: 40
+        case .withdrawHeld: 41
         case .registerUpload: 44
         case .completeUpload: 45
         case .openPoll: 37
@@ -119,6 +123,9 @@ extension CommandBody {
             (kind, fields.messageID, fields.message) = (.amend, messageID, set)
         case .report(let messageID, let reason):
             (kind, fields.messageID, fields.reason) = (.report, messageID, reason)
+        case .decideHeld(let heldID, let decision):
+            (kind, fields.messageID, fields.decision) = (.decideHeld, heldID, decision)
+        case .withdrawHeld(let heldID): (kind, fields.messageID) = (.withdrawHeld, heldID)
         case .tap(let batch): (kind, fields.taps) = (.tap, batch)
         case .tally(let key, let change): (kind, fields.key, fields.tally) = (.tally, key, change)
         case .openPoll(let id, let draft, let options):
@@ -195,6 +202,10 @@ extension CommandBody {
                 set: try fields.need(fields.message, "message"))
         case .report:
             return .report(messageID: try fields.need(fields.messageID, "messageId"), reason: fields.reason)
+        case .decideHeld:
+            return .decideHeld(
+                heldID: try fields.need(fields.messageID, "messageId"), try fields.need(fields.decision, "decision"))
+        case .withdrawHeld: return .withdrawHeld(heldID: try fields.need(fields.messageID, "messageId"))
         case .tap: return .tap(try fields.need(fields.taps, "taps"))
         case .tally:
             return .tally(key: try fields.need(fields.key, "key"), try fields.need(fields.tally, "tally"))

@@ -24,6 +24,7 @@ struct CommandFields: WireMessage {
     var progress: WebhookProgress?
     var messageID: String?
     var message: MessageChanges?
+    var decision: HeldDecision?
     var taps: TapBatch?
     var tally: TallyChange?
     var reason: String?
@@ -60,6 +61,7 @@ struct CommandFields: WireMessage {
         try walker.optional(20, "progress", &progress)
         try walker.optional(21, "messageId", &messageID)
         try walker.optional(22, "message", &message)
+        try walker.optional(23, "decision", &decision)
         try walker.optional(24, "taps", &taps)
         try walker.optional(25, "tally", &tally)
         try walker.optional(26, "poll", &poll)

@@ -33,6 +33,8 @@ public enum CatalogueCodec {
         case .poll(let record): WireProtobuf.encode(record)
         case .votes(let votes): WireProtobuf.encode(votes)
         case .report(let report): WireProtobuf.encode(StoredReport(report: report))
+        case .held(let record): WireProtobuf.encode(record)
+        case .denied(let record): WireProtobuf.encode(record)
         }
     }
 
@@ -54,6 +56,8 @@ public enum CatalogueCodec {
         case .poll: return .poll(try stored(PollRecord.self, bytes, "poll row"))
         case .votes: return .votes(try stored(PollVotes.self, bytes, "row of votes"))
         case .report: return .report(try stored(StoredReport.self, bytes, "row of a report").report)
+        case .held: return .held(try stored(HeldRecord.self, bytes, "row of a held message"))
+        case .denied: return .denied(try stored(DeniedRecord.self, bytes, "row of a denied message"))
         case .deletedRoom: return .deletedRoom(try stored(DeletedRoomRecord.self, bytes, "deleted room's row"))
         }
     }

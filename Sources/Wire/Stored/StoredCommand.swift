@@ -104,6 +104,7 @@ extension CommandFacts: WireMessage {
         var stored = amended.map { StoredMessage(message: $0) }
         try walker.optional(26, "amended", &stored)
         try walker.optional(27, "pollKey", &pollKey)
+        try walker.optional(29, "hold", &hold)
         try walker.optional(30, "mediaId", &mediaID)
         try walker.repeated(31, "sharedUploads", &sharedUploads)
         guard W.isDecoding else { return }

@@ -12,6 +12,7 @@ extension UploadRecord: WireMessage {
         try walker.repeated(6, "references", &references)
         try walker.optional(7, "shownUntil", &shownUntil)
         try walker.optional(8, "replacedAt", &replacedAt)
+        try walker.optional(9, "heldUntil", &heldUntil)
     }
 }
 

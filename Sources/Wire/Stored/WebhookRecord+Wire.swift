@@ -35,6 +35,7 @@ extension RoomLifeEvent.Kind: WireEnum {
         case .closed: 3
         case .deleted: 4
         case .undeleted: 5
+        case .held: 6
         }
     }
 }

@@ -1,6 +1,6 @@
 // An app that uses everything of the SDK, and what its types must refuse. It is compiled and never run: see `check`.
 import {
-  ChatroomClient, ChatroomError, type AppMessage, type BarrageItem, type ClientOptions, type Draft, type Member,
+  ChatroomClient, ChatroomError, type AppMessage, type BarrageItem, type ClientOptions, type Draft, type HeldMessage, type Member,
   type Message, type PinnedMessage, type Poll, type QueueElement, type Room, type RoomEntry, type Transport,
 } from "../../../Sources/Gateway/Web/chatroom.js";
 
@@ -122,6 +122,8 @@ function listen(client: ChatroomClient, room: Room): void {
     .on("skipped", ({ barrage, unkept }) => show("skipped", barrage + unkept))
     .on("online", (online) => show("online", online.toFixed()))
     .on("tallies", (totals) => show("like", totals["like"]?.toFixed()))
+    .on("held", (message: HeldMessage) => show("held", message.messageId))
+    .on("denied", ({ heldId, clientId, reason }) => show("denied", [heldId, clientId, reason]))
     .on("kicked", ({ reason, ext }) => show("kicked", reason === 2 ? ext : ""))
     .on("unsupported", ({ seq, type, event }) => show(type, [seq, event]))
     .on("delivery", (delivery) => {
@@ -164,7 +166,9 @@ async function app(): Promise<void> {
   ];
   for (const draft of drafts) show("delivered", (await room.send(draft, { clientId: "c" })).delivered);
   show("accepted", (await room.barrage("wow", { style: "red", priority: "LOW", ext: "" })).accepted);
-  await room.recall(receipt.messageId);
+  await room.recall(receipt.heldId ?? receipt.messageId);
+  for (const { messageId } of (await room.held({ limit: 10 })).messages) show("allowed", (await room.allowHeld(messageId))?.seq);
+  await room.denyHeld("h", "rude");
   const pinned: PinnedMessage[] = [...await room.pin(receipt.messageId), ...await room.pin(receipt.messageId, false)];
   show("pinned", [pinned, entry.room.pinned]);
   const amended: Message = await room.amend(receipt.messageId, { text: "hello", ext: "" });

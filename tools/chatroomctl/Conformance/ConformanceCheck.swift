@@ -34,7 +34,7 @@ struct ConformanceCheck: Sendable {
         handshakes,
         framesBeforeConnect, requestsInFrames, allowances, tokenBounds, sessions, secrecy, seats, bigRooms, pages,
         signing, protobuf, connection, origins, slowClients, messageFields, mutes, expulsions, defaults, drops,
-        manyMessages, barrageSamples, pins, amend, tallies, polls, reports, media, users, signedTokens, tokenEnds,
+        manyMessages, barrageSamples, pins, amend, tallies, polls, reports, held, media, users, signedTokens, tokenEnds,
         serverRules,
         wholeCluster,
         signatures,

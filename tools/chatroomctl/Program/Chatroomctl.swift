@@ -22,7 +22,7 @@ struct Chatroomctl: AsyncParsableCommand {
             TopCommand.self,
             MembersCommand.self,
             MemberCommand.self, QueueCommand.self, TalliesCommand.self, PollsCommand.self,
-            ReportsCommand.self, RobotsCommand.self,
+            ReportsCommand.self, HeldCommand.self, RobotsCommand.self,
             ExplainCommand.self,
             BarrageCommand.self,
             TokenCommand.self, AddressCommand.self, HealthCommand.self, MetricsCommand.self, UsersCommand.self,

@@ -147,6 +147,7 @@ struct MessagesCommand: AsyncParsableCommand {
                 "POST", ["rooms", room, "messages"], body: .object(body),
                 idempotencyKey: idempotencyKey ?? UUID().uuidString)
             common.show(result) { sent in
+                if let heldID = sent["heldId"]?.shown { return ["held for a manager: \(heldID)"] }
                 let place =
                     sent["seq"]?.integer.map { "seq \($0)" } ?? "not kept, after seq \(sent["after"]?.shown ?? "?")"
                 return ["sent \(sent["messageId"]?.shown ?? ""), \(place)"]

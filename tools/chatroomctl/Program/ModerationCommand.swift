@@ -27,17 +27,24 @@ struct ModerationCommand: AsyncParsableCommand {
         var replace: String?
         @Option(help: "A file of words, one a line, for which a text is refused.", completion: .file())
         var refuse: String?
+        @Option(help: "A file of words, one a line, for which a message waits for a manager.", completion: .file())
+        var hold: String?
+        @Option(help: "Seconds that a message waits for a manager, 1-86400; 600 when absent.") var holdSeconds: Int64?
+        @Option(help: "DENY or ALLOW: what becomes of it then.") var onExpiry: String?
         @Option(help: "The URL that is asked before each message.") var hook: String?
         @Option(help: "A file with the secret that signs the questions.", completion: .file())
         var hookSecretFile: String?
         @Option(help: "Milliseconds for one question.") var timeoutMs: Int64?
-        @Option(help: "ALLOW or REFUSE: what happens to a message when the hook does not answer.")
+        @Option(help: "ALLOW, REFUSE or HOLD: what happens to a message when the hook does not answer.")
         var onFailure: String?
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            let words = try Self.words(replace, "REPLACE") + Self.words(refuse, "REFUSE")
+            let words =
+                try Self.words(replace, "REPLACE") + Self.words(refuse, "REFUSE") + Self.words(hold, "HOLD")
             var body: [String: JSONTree] = ["words": .array(words)]
+            body["holdSeconds"] = holdSeconds.map(JSONTree.integer)
+            body["onExpiry"] = onExpiry.map(JSONTree.text)
             if let hook {
                 var members: [String: JSONTree] = ["url": .text(hook)]
                 members["secret"] = try hookSecretFile.map { .text(try SecretFile.read($0)) }
@@ -62,8 +69,12 @@ struct ModerationCommand: AsyncParsableCommand {
 
     private static func lines(_ moderation: JSONTree) -> [String] {
         let actions = (moderation["words"]?.items ?? []).map { $0["action"]?.text ?? "" }
-        let refused = actions.count { $0 == "REFUSE" }
-        var lines = ["words    \(actions.count - refused) to replace, \(refused) to refuse"]
+        let count = { (action: String) in actions.count { $0 == action } }
+        let seconds = moderation["holdSeconds"]?.integer ?? 600
+        var lines = [
+            "words    \(count("REPLACE")) to replace, \(count("REFUSE")) to refuse, \(count("HOLD")) to hold",
+            "held     for \(seconds) s, then \(moderation["onExpiry"]?.text ?? "DENY")",
+        ]
         guard let hook = moderation["hook"], let url = hook["url"]?.text else { return lines + ["hook     none"] }
         lines.append("hook     \(DisplayText.safe(url)), on failure \(hook["onFailure"]?.text ?? "ALLOW")")
         return lines

@@ -80,6 +80,8 @@ struct ChatExample: AsyncParsableCommand {
         case .skipped(let skipped): print("* spared: \(skipped.barrage) barrage, \(skipped.unkept) messages")
         case .kicked(let kick): print("* put out, reason \(kick.reason)")
         case .online(let online): print("* \(online) online")
+        case .held(let message): print("* waits for a manager: \(message.messageID)")
+        case .denied(let denial): print("* not let through: \(denial.heldID) \(denial.reason ?? "")")
         case .tallies(let totals): for (key, total) in totals { print("* \(key): \(total)") }
         case .entered(let entry): if entry.recovery == .impossible { print("* what was missed cannot be told") }
         case .unsupported(let what): print("* \(what.summary), which this version does not know")

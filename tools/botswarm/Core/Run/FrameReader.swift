@@ -74,7 +74,7 @@ package struct FrameReader {
         case .state(let push): .state(push.room, push.state)
         case .token: .token
         case .reconnect(let push): .reconnect(minMilliseconds: push.minMs, maxMilliseconds: push.maxMs)
-        case .broadcast, .direct, .online, .tallies, .devices: .other
+        case .broadcast, .direct, .online, .tallies, .devices, .held, .denied: .other
         }
     }
 

@@ -1,0 +1,89 @@
+import ChatModel
+import GroupDriver
+import RoomCore
+import RoomProtocol
+import Wire
+
+/// Messages that wait for a manager (PROTOCOL.md, "Held messages"): managers are told that one waits, its sender that it was
+/// denied. Decisions are in the room's state, so a leader tells again those that one before it may not have told.
+extension RoomActor {
+    /// How many of them a lane is told again; managers ask for the others.
+    private static var toldAgainMax: Int { 100 }
+
+    // MARK: - Telling
+
+    func tell(_ record: HeldRecord) {
+        stream.tell(push(record), to: presence.sessions(of: state.managerUsers))
+    }
+
+    func tell(_ record: DeniedRecord) {
+        guard let user = record.user else { return }
+        stream.tell(push(record), to: presence.sessions(of: [user]))
+    }
+
+    private func push(_ record: HeldRecord) -> Push {
+        .held(HeldPush(room: id, message: forReview(record.message)))
+    }
+
+    private func push(_ record: DeniedRecord) -> Push {
+        .denied(
+            DeniedPush(room: id, heldID: record.heldID, clientID: record.clientID, reason: record.reason))
+    }
+
+    /// A session that comes back may not have heard of it.
+    func tellDenials(to arrival: Arrival, at now: Timestamp) {
+        guard let since = arrival.request.since, arrival.request.epoch == epoch, !arrival.call.caller.anonymous else {
+            return
+        }
+        let address = arrival.call.address
+        for record in state.denials(of: arrival.call.caller.user, since: since, at: now) {
+            stream.tell(
+                push(record), to: [(Lane(node: address.node, number: address.lane), [address.session])])
+        }
+    }
+
+    /// The sessions of a lane may not have heard of it from a leader before this one.
+    func tellHeld(to lane: Lane, since seq: UInt64) {
+        let sessions = { (users: [UserID]) in self.presence.sessions(of: users).filter { $0.lane == lane } }
+        let now = context.now()
+        for record in state.denials(since: seq, at: now).suffix(Self.toldAgainMax) {
+            if let user = record.user { stream.tell(push(record), to: sessions([user])) }
+        }
+        let waiting = state.held(since: seq).suffix(Self.toldAgainMax)
+        guard !waiting.isEmpty else { return }
+        let managers = sessions(state.managerUsers)
+        for record in waiting { stream.tell(push(record), to: managers) }
+    }
+
+    // MARK: - Asking
+
+    /// A page of those that wait, not longer than a frame may be.
+    func heldInFrame(_ request: HeldRequest) throws(ChatError) -> HeldResult {
+        if !context.cluster.level.brings(.held) { throw .upgrading(.held) }
+        var page = try state.heldPage(after: request.after, limit: Int(request.limit))
+        page.items = page.items.map(forReview)
+        let count = FrameSize.fitting(
+            page.items, within: Limits.framePayloadBytes - Limits.kilobyte, HistoryCodec.shownBytes)
+        if count < page.items.count {
+            page = try state.heldPage(after: request.after, limit: count)
+            page.items = page.items.map(forReview)
+        }
+        return HeldResult(messages: page.items, next: page.next)
+    }
+
+    /// A recall of a message that waits withdraws it.
+    func withdrawing(_ change: OperationChange) -> OperationChange {
+        guard case .message(let heldID)? = change.lookup, RoomState.isHeldID(heldID) else { return change }
+        var change = change
+        (change.body, change.lookup) = (.withdrawHeld(heldID: heldID), nil)
+        return change
+    }
+
+    /// A repeat of the decision that let a message through is answered with what it is now.
+    func answerRepeatedDecision(_ messageID: String, to origin: Proposal.Origin) {
+        begin { room in
+            let message = try? await room.message(messageID)
+            room.answer(origin, message.map { .decided($0) } ?? .decidedBefore(messageID: nil), isRepeat: true)
+        }
+    }
+}
