@@ -156,7 +156,7 @@ import Testing
         #expect(count(samples.error()) == 4)
         #expect(count(samples.options()) == 2)
         #expect(count(samples.command(.expire)) == 5)
-        #expect(count(samples.command(.expire).facts) == 21)
+        #expect(count(samples.command(.expire).facts) == 22)
         #expect(count(RoomRecord.blank) == 10)
         #expect(count(RecordedKick.blank) == 3)
         #expect(count(MemberRecord.blank) == 8)
