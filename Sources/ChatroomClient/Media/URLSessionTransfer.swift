@@ -62,6 +62,12 @@
             state.withLock { state in if state.body.count < 64 * 1024 { state.body += data } }
         }
 
+        /// The content goes to the server that gave the place for it, and nowhere else.
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+            newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+        ) { completionHandler(nil) }
+
         func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
             let (body, completion) = state.withLock { state in
                 defer { state.completion = nil }

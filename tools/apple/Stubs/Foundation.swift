@@ -130,3 +130,11 @@ public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
         _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
         didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?)
 }
+
+public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
+    /// Apple has it in `URLSessionTaskDelegate`. WebSockets have no use for it.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData sent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64)
+}
