@@ -77,6 +77,7 @@ package struct PeerRefusals: Sendable {
         switch message {
         case .requests(let requests): named = requests.first { $0.node != node }?.node
         case .question(_, .join(let record)): named = record.node == node ? nil : record.node
+        case .question(_, .devices(let news)): named = news.node == node ? nil : news.node
         case .answers, .publications, .leads, .question, .answer, .body, .bodyRequest, .bodiesGone, .pulses,
             .tallyRequest, .tallies, .recount, .uses, .takenOver:
             named = nil

@@ -18,6 +18,8 @@ final class DeviceWatch: Sendable {
         var changed: Set<UserID> = []
         var isScheduled = false
         var isStopped = false
+        /// Users of whom a node could not be told: one task a node tries again.
+        var owed: [NodeID: Set<UserID>] = [:]
     }
 
     /// Things are collected for longer where there are more nodes to be told: what a node hears and says in a second does not
@@ -29,6 +31,8 @@ final class DeviceWatch: Sendable {
     /// Between the parts of what a node that is reached again is told.
     private static let pause = Duration.milliseconds(50)
     private static let retryDelay = Duration.seconds(1)
+    /// Users whom a node is owed at most; what is beyond is told with the next change.
+    private static let owedMax = 50_000
     /// The wait that a node of a version before asks for: it knows no devices.
     private static let neverMs: Int64 = 60_000
 
@@ -122,10 +126,9 @@ final class DeviceWatch: Sendable {
 
     func use(_ show: @escaping @Sendable (UserID, [HeldDevice]) -> Void) { self.show.withLock { $0 = show } }
 
-    /// Under the lock, so that nothing is shown behind `stop`.
+    /// Under the lock, so that nothing is shown behind `stop`, and nothing older behind what is newer.
     private func tellHere(_ user: UserID) {
-        let sessions = sessions(of: user)
-        show.withLock { $0(user, sessions) }
+        show.withLock { $0(user, sessions(of: user)) }
     }
 
     private func tellOthers(
@@ -158,29 +161,52 @@ final class DeviceWatch: Sendable {
 
     /// Returns when all of them have answered, or can't.
     private func tell(_ users: [UserID], asking asked: [UserID] = [], to nodes: Set<NodeID>) async {
-        guard !nodes.isEmpty else { return }
+        guard !nodes.isEmpty, !isStopped else { return }
         let news = state.withLock { $0.book.news(from: node, of: users, asking: asked) }
         // Tasks of their own, as in `ClusterNodes.results`.
         let answers = nodes.sorted().map { other in
             Task {
                 switch await elsewhere.tell(news, to: other) {
-                case .success(let answer): take(answer)
+                case .success(let answer): if answer.node == other { take(answer) }
                 case .failure(let error):
-                    guard error.retryAfterMs ?? 0 < Self.neverMs, !users.isEmpty else { return }
-                    tellAgain(users, to: other)
+                    if error.retryAfterMs ?? 0 < Self.neverMs { owe(users, to: other) }
                 }
             }
         }
         for answer in answers { await answer.value }
     }
 
+    private var isStopped: Bool { state.withLock { $0.isStopped } }
+
     /// A node that was too busy is told again, as long as it is reached.
-    private func tellAgain(_ users: [UserID], to other: NodeID) {
-        Task {
-            try? await Task.sleep(for: Self.retryDelay)
-            guard elsewhere.others.contains(other), !state.withLock({ $0.isStopped }) else { return }
-            await tell(users, to: [other])
+    private func owe(_ users: [UserID], to other: NodeID) {
+        let isFirst = state.withLock { state -> Bool in
+            guard !users.isEmpty, !state.isStopped else { return false }
+            let isFirst = state.owed[other] == nil
+            if state.owed[other, default: []].count < Self.owedMax { state.owed[other]?.formUnion(users) }
+            return isFirst
         }
+        guard isFirst else { return }
+        Task {
+            repeat { try? await Task.sleep(for: Self.retryDelay) } while await payOnce(other)
+        }
+    }
+
+    /// Tells some of what a node is owed. Returns whether there is more.
+    private func payOnce(_ other: NodeID) async -> Bool {
+        let isReached = elsewhere.others.contains(other)
+        let users = state.withLock { state -> [UserID] in
+            guard let owed = state.owed[other], !owed.isEmpty, isReached, !state.isStopped else {
+                state.owed[other] = nil
+                return []
+            }
+            let users = Array(owed.prefix(DeviceNews.usersMax))
+            state.owed[other]?.subtract(users)
+            return users
+        }
+        guard !users.isEmpty else { return false }
+        await tell(users, to: [other])
+        return true
     }
 
     // MARK: - From other nodes
@@ -199,7 +225,9 @@ final class DeviceWatch: Sendable {
 
     func lose(_ other: NodeID) {
         let changed = state.withLock { $0.book.lose(other) }
-        for user in changed { tellHere(user) }
+        guard !changed.isEmpty else { return }
+        // They may be very many, and this is the link's loop.
+        Task { for user in changed { tellHere(user) } }
     }
 
     /// A node that was not reached may know nothing of the users here, and nobody here of its own.
@@ -209,7 +237,7 @@ final class DeviceWatch: Sendable {
         guard !users.isEmpty else { return }
         Task {
             for start in stride(from: 0, to: users.count, by: DeviceNews.usersMax) {
-                guard elsewhere.others.contains(other) else { return }
+                guard elsewhere.others.contains(other), !isStopped else { return }
                 await tell(Array(users[start..<min(start + DeviceNews.usersMax, users.count)]), to: [other])
                 try? await Task.sleep(for: Self.pause)
             }

@@ -115,6 +115,11 @@ extension GatewayLane {
             features: shared.features.withLock { $0 }, devices: session.toldDevices)
         perform(session.state.onConnect(terms, greeting, at: shared.now()), of: session)
         connection.resumeRequests()
+        // A ban or a revocation may have come after the login had looked, and before the directory knew the session.
+        if claims != nil {
+            revoke([session.id])
+            sanction([session.id], .banned)
+        }
     }
 
     /// - Parameter user: nil for an anonymous one.

@@ -102,11 +102,11 @@ actor AppCallbacks {
     /// - Throws: 414 or 413 with the field that is wrong.
     func setWebhook(_ given: WebhookSettings, key: String?) async throws(ChatError) {
         var settings = given
-        // Nodes of before don't know it, and would not understand the setting.
-        if settings.events.contains(.sanction), !system.level.brings(.sanctions) {
-            throw ChatError.upgrading(.sanctions)
+        // Nodes of before don't know them, and would not understand the setting.
+        let later: [(WebhookEvent, Feature)] = [(.sanction, .sanctions), (.held, .held), (.report, .reports)]
+        for (event, feature) in later where settings.events.contains(event) && !system.level.brings(feature) {
+            throw ChatError.upgrading(feature)
         }
-        if settings.events.contains(.held), !system.level.brings(.held) { throw .upgrading(.held) }
         if !settings.url.isEmpty {
             try check(settings.url, field: "url")
             settings.secret = try secret(settings.secret, webhook?.secret, field: "secret")

@@ -42,6 +42,9 @@ struct CommandLedger: Sendable {
     private(set) var bytes = 0
     /// Oldest first; may name what is forgotten already.
     private var order = Fifo<Expiring>()
+    /// The same of the results of polls, which go first when the room has too much: a poll has so many voters that they
+    /// would push out what cannot be told from what the room is, as gifts.
+    private var votes = Fifo<Expiring>()
     /// Those with results, by `CommandMemory.owner`.
     private var owners: [UInt64: Owner] = [:]
     private let userBytesMax: Int
@@ -148,6 +151,7 @@ struct CommandLedger: Sendable {
         bytes += memory.bytes
         let expiring = Expiring(key: key, index: memory.index, time: memory.time)
         order.append(expiring)
+        if case .poll = memory.result { votes.append(expiring) }
         owners[memory.owner, default: Owner()].order.append(expiring)
         owners[memory.owner]?.bytes += memory.bytes
         owners[memory.owner]?.count += 1
@@ -166,6 +170,7 @@ struct CommandLedger: Sendable {
             owners[memory.owner]?.order = shorter
         }
         if order.count > 2 * results.count + Self.staleMax { order = live(order) }
+        if votes.count > 2 * results.count + Self.staleMax { votes = live(votes) }
     }
 
     private func isLive(_ expiring: Expiring) -> Bool { results[expiring.key]?.index == expiring.index }
@@ -200,7 +205,16 @@ struct CommandLedger: Sendable {
     private mutating func oldestOfRoom(adding owner: UInt64, _ key: CommandKey) -> CommandKey? {
         let part = roomBytesMax / max(1, owners.count)
         if owners[owner]?.bytes ?? 0 > part, let own = oldest(of: owner), own != key { return own }
+        if let vote = oldestVote(), vote != key { return vote }
         return oldestOfAll()
+    }
+
+    private mutating func oldestVote() -> CommandKey? {
+        while let first = votes.first {
+            if isLive(first) { return first.key }
+            votes.removeFirst()
+        }
+        return nil
     }
 
     /// Milliseconds.

@@ -113,10 +113,10 @@ struct PollTable: Sendable {
 
     /// Since when there are rows that have to go; nil: there are none.
     var sweepAt: Timestamp? {
-        guard !abandoned.isEmpty else {
-            return entries.values.lazy.compactMap { $0.voters.parts.isEmpty ? nil : $0.record.closedAt }.min()
-        }
-        return Timestamp(0)
+        guard abandoned.isEmpty else { return Timestamp(0) }
+        let closed = entries.values.filter { $0.record.closedAt != nil }
+        let areTooMany = closed.count > Limits.closedPolls
+        return closed.lazy.compactMap { areTooMany || !$0.voters.parts.isEmpty ? $0.record.closedAt : nil }.min()
     }
 
     mutating func put(_ entry: Entry) {
@@ -127,19 +127,24 @@ struct PollTable: Sendable {
     }
 
     /// Takes the rows of closed polls, at most so many parts, and the polls beyond those that are listed.
-    /// - Returns: the parts by the number of their poll, and the IDs of polls that are forgotten.
-    mutating func takeSwept(atMost limit: Int) -> (parts: [(number: UInt64, part: UInt16)], forgotten: [String]) {
+    /// - Returns: the parts by the number of their poll, the IDs of polls of which no part is left, and of those that are
+    /// forgotten.
+    mutating func takeSwept(
+        atMost limit: Int
+    ) -> (parts: [(number: UInt64, part: UInt16)], emptied: [String], forgotten: [String]) {
+        var emptied: [String] = []
         var parts: [(number: UInt64, part: UInt16)] = []
         for number in abandoned.keys.sorted() where parts.count < limit {
             for part in abandoned[number]?.takeParts(atMost: limit - parts.count) ?? [] { parts.append((number, part)) }
             if abandoned[number]?.parts.isEmpty == true { abandoned[number] = nil }
         }
         let closed = all.filter { $0.record.closedAt != nil }
-        for entry in closed where parts.count < limit {
+        for entry in closed where parts.count < limit && !entry.voters.parts.isEmpty {
             let id = entry.record.poll.id
             for part in entries[id]?.voters.takeParts(atMost: limit - parts.count) ?? [] {
                 parts.append((entry.record.number, part))
             }
+            if entries[id]?.voters.parts.isEmpty == true { emptied.append(id) }
         }
         var forgotten: [String] = []
         for entry in closed.prefix(max(0, closed.count - Limits.closedPolls)) {
@@ -148,7 +153,7 @@ struct PollTable: Sendable {
             entries[id] = nil
             forgotten.append(id)
         }
-        return (parts, forgotten)
+        return (parts, emptied, forgotten)
     }
 
     // MARK: - Rows

@@ -109,10 +109,11 @@ extension RoomState {
         for entry in polls.all where entry.record.closedAt == nil && entry.record.poll.closesAt <= outcome.time {
             _ = close(entry, NotifyOptions(), for: command, &outcome)
         }
-        let (parts, forgotten) = polls.takeSwept(atMost: Self.partsSweptAtOnce)
+        let (parts, emptied, forgotten) = polls.takeSwept(atMost: Self.partsSweptAtOnce)
         for (number, part) in parts {
             outcome.rows.append(CatalogueChange(kind: .votes, key: PollTable.rowKey(number, part), value: nil))
         }
+        for id in emptied { if let record = polls[id]?.record { outcome.rows.append(pollRow(record)) } }
         for id in forgotten { outcome.rows.append(CatalogueChange(kind: .poll, key: id, value: nil)) }
     }
 
@@ -122,11 +123,13 @@ extension RoomState {
         return min(close, sweep)
     }
 
-    /// A closed one keeps its deadline: a room that nobody opens is woken to remove the rows of its votes.
+    /// A closed one keeps its deadline as long as rows of its votes are there: a room that nobody opens is woken to remove
+    /// them. A deadline that stays would keep others of the shard from being found.
     func pollRow(_ record: PollRecord, withDeadline: Bool = true) -> CatalogueChange {
-        CatalogueChange(
-            kind: .poll, key: record.poll.id, value: .poll(record),
-            deadline: withDeadline ? record.closedAt ?? record.poll.closesAt : nil)
+        let hasVotes = polls[record.poll.id].map { !$0.voters.parts.isEmpty } ?? false
+        let deadline = record.closedAt == nil ? record.poll.closesAt : hasVotes ? record.closedAt : nil
+        return CatalogueChange(
+            kind: .poll, key: record.poll.id, value: .poll(record), deadline: withDeadline ? deadline : nil)
     }
 
     private func noPoll(_ id: String) -> ChatError {

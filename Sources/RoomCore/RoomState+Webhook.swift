@@ -69,6 +69,9 @@ extension RoomState {
             owed.forgotten &+= Int64(lost)
             owed.firstReport = 0
         }
+        // Held messages have gone with the room, and their IDs mean nothing any more.
+        owed.forgotten &+= Int64(owed.events.count { $0.kind == .held })
+        owed.events.removeAll { $0.kind == .held }
         for index in owed.events.indices { owed.events[index].after = 0 }
         addOwed(event, &outcome)
     }

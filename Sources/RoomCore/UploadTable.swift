@@ -52,7 +52,7 @@ struct UploadTable: Sendable {
             guard record.digest != nil, record.replacedAt == nil else { return }
             if isThere { avatarsInUse[user, default: []].insert(id) } else { avatarsInUse[user]?.remove(id) }
             if avatarsInUse[user]?.isEmpty == true { avatarsInUse[user] = nil }
-        } else if record.references.isEmpty, record.shownUntil == nil, record.heldUntil == nil {
+        } else if record.references.isEmpty, record.shownUntil == nil {
             let count = unnamedCounts[user, default: 0] + (isThere ? 1 : -1)
             unnamedCounts[user] = count > 0 ? count : nil
         }

@@ -82,8 +82,12 @@ extension RoomActor {
     /// A repeat of the decision that let a message through is answered with what it is now.
     func answerRepeatedDecision(_ messageID: String, to origin: Proposal.Origin) {
         begin { room in
-            let message = try? await room.message(messageID)
-            room.answer(origin, message.map { .decided($0) } ?? .decidedBefore(messageID: nil), isRepeat: true)
+            do throws(ChatError) {
+                let message = try await room.message(messageID)
+                room.answer(origin, .decided(message), isRepeat: true)
+            } catch {
+                room.answer(origin, .refused(error), isRepeat: false)
+            }
         }
     }
 }

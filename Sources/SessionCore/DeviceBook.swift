@@ -17,7 +17,7 @@ public struct DeviceBook: Sendable {
     }
 
     private var here: [UserID: [HeldDevice]] = [:]
-    private var elsewhere: [UserID: [NodeID: Told]] = [:]
+    private var elsewhere: [NodeID: [UserID: Told]] = [:]
     private var awaited: [UserID: UInt64] = [:]
     private var awaitedInOrder = Fifo<(user: UserID, until: UInt64)>()
     private var version: UInt64
@@ -47,8 +47,12 @@ public struct DeviceBook: Sendable {
         }
         sessions.remove(at: index)
         here[user] = sessions.isEmpty ? nil : sessions
-        if sessions.isEmpty, awaited[user] == nil { elsewhere[user] = nil }
+        if sessions.isEmpty, awaited[user] == nil { forget(user) }
         return true
+    }
+
+    private mutating func forget(_ user: UserID) {
+        for node in Array(elsewhere.keys) { elsewhere[node]?[user] = nil }
     }
 
     /// A session of the user will begin here soon.
@@ -64,7 +68,7 @@ public struct DeviceBook: Sendable {
             awaitedInOrder.removeFirst()
             guard awaited[first.user] == first.until else { continue }
             awaited[first.user] = nil
-            if here[first.user] == nil { elsewhere[first.user] = nil }
+            if here[first.user] == nil { forget(first.user) }
         }
     }
 
@@ -90,11 +94,11 @@ public struct DeviceBook: Sendable {
     public mutating func take(_ news: DeviceNews) -> [UserID] {
         var changed: [UserID] = []
         for told in news.told where here[told.user] != nil || awaited[told.user] != nil {
-            let former = elsewhere[told.user]?[news.node]
+            let former = elsewhere[news.node]?[told.user]
             guard former.map({ $0.version < news.version }) ?? true else { continue }
-            elsewhere[told.user, default: [:]][news.node] = Told(
-                version: news.version, sessions: Self.latest(told.sessions))
-            if (former?.sessions ?? []) != Self.latest(told.sessions), here[told.user] != nil {
+            let sessions = Self.latest(told.sessions)
+            elsewhere[news.node, default: [:]][told.user] = Told(version: news.version, sessions: sessions)
+            if (former?.sessions ?? []) != sessions, here[told.user] != nil {
                 changed.append(told.user)
             }
         }
@@ -104,14 +108,8 @@ public struct DeviceBook: Sendable {
     /// A node can't be reached: nobody knows of its sessions.
     /// - Returns: users who had some there, and are here.
     public mutating func lose(_ node: NodeID) -> [UserID] {
-        var changed: [UserID] = []
-        for (user, nodes) in elsewhere {
-            guard let told = nodes[node] else { continue }
-            elsewhere[user]?[node] = nil
-            if elsewhere[user]?.isEmpty == true { elsewhere[user] = nil }
-            if !told.sessions.isEmpty, here[user] != nil { changed.append(user) }
-        }
-        return changed
+        let lost = elsewhere.removeValue(forKey: node) ?? [:]
+        return lost.compactMap { user, told in told.sessions.isEmpty || here[user] == nil ? nil : user }
     }
 
     // MARK: - Showing
@@ -119,8 +117,8 @@ public struct DeviceBook: Sendable {
     /// The user's sessions, the earliest first; at most `shownMax`, the latest.
     public func sessions(of user: UserID) -> [HeldDevice] {
         var known: [SessionID: HeldDevice] = [:]
-        for told in (elsewhere[user] ?? [:]).values {
-            for session in told.sessions { known[session.session] = session }
+        for told in elsewhere.values {
+            for session in told[user]?.sessions ?? [] { known[session.session] = session }
         }
         // One that has come here may not have left there yet.
         for session in here[user] ?? [] { known[session.session] = session }

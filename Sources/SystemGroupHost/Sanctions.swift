@@ -13,7 +13,8 @@ public struct Sanctions: Sendable, Equatable {
 
     public subscript(_ kind: SanctionKind) -> [UserID: UserSanction] {
         get { kind == .banned ? banned : muted }
-        set { if kind == .banned { banned = newValue } else { muted = newValue } }
+        // In place: with a copy each ban would cost as much as there are.
+        _modify { if kind == .banned { yield &banned } else { yield &muted } }
     }
 
     /// The sanction that is in force.

@@ -124,6 +124,19 @@ import Testing
         it.tell(.closePoll(id: "p", Self.quiet), by: .system)
         it.tell(.expire, by: .system)
         #expect(it.state.polls["p"]?.voters.parts.isEmpty == true && it.state.pollList.map(\.counts) == [[0, 0, 1]])
+        #expect(it.store.deadlines.isEmpty, "nothing of it is due any more: a row that stays due hides others")
+    }
+
+    @Test func `polls without a vote are due for nothing, and bounded by twenty, too`() {
+        var it = Dialogue()
+        for number in 1...25 {
+            Self.open(&it, "p\(number)")
+            it.tell(.closePoll(id: "p\(number)", Self.quiet), by: .system)
+        }
+        #expect(it.store.deadlines.isEmpty)
+        #expect(it.state.nextDeadline == it.now)
+        it.tell(.expire, by: .system)
+        #expect(it.state.pollList.count == 20 && it.state.nextDeadline == nil)
     }
 
     @Test func `of closed polls the latest twenty are listed`() {

@@ -156,6 +156,22 @@ import Testing
         #expect(ledger.bytes == 8 * one)
     }
 
+    @Test func `votes push out votes, and no other result that is older`() {
+        func vote(_ number: UInt64) -> CommandMemory {
+            let poll = Poll(id: "p", title: "", options: [], counts: [1], closesAt: Timestamp(0))
+            return CommandMemory(result: .poll(poll), time: Timestamp(0), index: number, owner: 10 + number)
+        }
+        let one = memory(1, of: 0).bytes
+        var ledger = CommandLedger(userBytesMax: 100 * one, roomBytesMax: one + 3 * vote(2).bytes)
+        #expect(ledger.remember(memory(1, of: 0), of: key(1)).isEmpty)
+        for number in 2...4 as ClosedRange<UInt64> {
+            #expect(ledger.remember(vote(number), of: key(number)).isEmpty)
+        }
+        #expect(ledger.remember(vote(5), of: key(5)) == [key(2)])
+        #expect(ledger.remember(vote(6), of: key(6)) == [key(3)])
+        #expect(ledger.result(key(1), at: Timestamp(10)) == .done)
+    }
+
     @Test func `a room never has more than its bound, however it is filled, and restored it goes on alike`() {
         var random = Seed(3)
         let (userMax, roomMax) = (20_000, 60_000)

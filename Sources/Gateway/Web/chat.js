@@ -722,7 +722,7 @@ export class Chat {
   #send(draft, replyTo) {
     const clientId = freshId();
     if (this.#unsent.size >= UNSENT_MAX) {
-      const [old, row] = [...this.#unsent].find(([, { failure }]) => failure) ?? [];
+      const [old, row] = [...this.#unsent].find(([, { failure, isHeld }]) => failure || isHeld) ?? [];
       if (!row) return false;
       this.#unsent.delete(old);
       this.#list.remove(row);

@@ -102,7 +102,7 @@ const SETTLE_MS = 1_000;
 const REFUSAL_WAIT_MS = 5_000;
 const WINDOW_MS_MAX = 600_000;
 const REFUSED_TOKENS_MAX = 3;
-const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue", "mediaToken"]);
+const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue", "mediaToken", "held"]);
 /** Pushes that do not wait for what was missed. */
 const AT_ONCE = new Set(["online", "tallies", "held", "denied"]);
 const NOTICES_MAX = 256;
@@ -1095,7 +1095,7 @@ export class ChatroomClient extends Emitter {
       return Promise.reject(new ChatroomError("tooManyPending", `${PENDING_MAX} requests wait for an answer`));
     }
     return new Promise((resolve, reject) => {
-      const repeating = READS.has(operation) ? "read" : fields.clientId !== undefined ? "change" : "never";
+      const repeating = fields.clientId !== undefined ? "change" : READS.has(operation) ? "read" : "never";
       this.#add({ operation, fields, room, repeating, done: (error, result) => error ? reject(error) : resolve(result) });
     });
   }

@@ -14,6 +14,7 @@ export class Held {
   /** Whether there are more than were read. */
   #hasMore = false;
   #list = null;
+  #isOver = false;
 
   /** `changed` is called when the line comes or goes. */
   constructor(place, context, changed) {
@@ -22,12 +23,12 @@ export class Held {
     this.read();
   }
 
-  destroy() { this.#place.replaceChildren(); this.#list?.closest("dialog")?.close(); }
+  destroy() { this.#isOver = true; this.#place.replaceChildren(); this.#list?.closest("dialog")?.close(); }
 
   /** Decisions of others are not told: the list is read again when it is opened. */
   async read() {
     const page = await this.#context.room.held({ limit: READ_MAX }).catch(() => null);
-    if (!page) return;
+    if (!page || this.#isOver) return;
     this.#waiting = new Map((page.messages ?? []).map((message) => [message.messageId, message]));
     this.#hasMore = page.next !== undefined;
     this.#show();
@@ -49,6 +50,7 @@ export class Held {
 
   async #open() {
     await this.read();
+    if (this.#isOver) return;
     this.#list = make("div", {}, ...this.#rows());
     this.#context.dialog(say("title"), "room-pinned", this.#list);
   }

@@ -52,6 +52,7 @@ const CALLS = {
   sendMessage: ["send message", "发送消息"], sendBarrage: ["send barrage", "发送弹幕"], recallMessage: ["recall message", "撤回消息"], pinMessage: ["pin or unpin message", "置顶消息或取消"], recallMessagesOfUser: ["recall all of a user", "撤回某用户全部消息"],
   setRole: ["set role", "设置角色"], setMute: ["mute or unmute", "禁言或解除"], setTempMute: ["temporary mute", "临时禁言"], setBlacklist: ["blacklist or not", "拉黑或移出"], kickMember: ["kick", "踢出"],
   setQueueElement: ["set queue element", "设置队列元素"], setQueueElements: ["set queue elements", "设置多个队列元素"], takeQueueElement: ["take from queue", "从队列取出"], clearQueue: ["clear queue", "清空队列"],
+  allowHeld: ["let a held message through", "通过待审消息"], denyHeld: ["deny a held message", "拒绝待审消息"],
   openPoll: ["open poll", "发起投票"], closePoll: ["end poll", "结束投票"], banUser: ["ban or lift", "封禁或解除"], muteUser: ["mute in all rooms or lift", "全局禁言或解除"],
   addRobots: ["add robots", "添加机器人"], removeRobots: ["remove robots", "移除机器人"],
   issueToken: ["issue token", "签发令牌"], revokeUser: ["revoke tokens", "吊销令牌"], forceOffline: ["force offline", "强制下线"], sendDirect: ["message to a user", "向用户发消息"], endSession: ["end session", "结束会话"], broadcast: ["broadcast", "广播"],

@@ -2,7 +2,7 @@
 import { act, actions, button, card, confirmed, el, field, notice, valuesOf } from "/console/console-ui.js";
 import { words } from "/console/console-words.js";
 
-const EVENTS = ["message", "notification", "open", "close", "enter", "exit", "unkept", "lost", "held"];
+const EVENTS = ["message", "notification", "open", "close", "enter", "exit", "unkept", "lost", "held", "report", "sanction"];
 const SHOWN_MAX = 200;
 
 export function settingsView(context) {
@@ -143,7 +143,7 @@ words.add({
     "settings.hold": "Held messages", "settings.holdSeconds": "Seconds that a message waits for a manager", "settings.onExpiry": "Then it is", "settings.expiry.DENY": "denied", "settings.expiry.ALLOW": "let through",
     "settings.fail.ALLOW": "messages pass", "settings.fail.REFUSE": "messages are refused", "settings.fail.HOLD": "messages wait for a manager",
     "settings.webhookUrl": "Address", "settings.webhookHint": "Empty: the webhook is off.", "settings.maxBatch": "Items in one call, at most", "settings.events": "What is told",
-    "settings.event.held": "held messages", "settings.event.message": "messages", "settings.event.notification": "notifications", "settings.event.open": "rooms opened", "settings.event.close": "rooms closed or deleted", "settings.event.enter": "enters", "settings.event.exit": "exits", "settings.event.unkept": "unkept messages", "settings.event.lost": "losses",
+    "settings.event.held": "held messages", "settings.event.report": "reports", "settings.event.sanction": "bans and mutes in all rooms", "settings.event.message": "messages", "settings.event.notification": "notifications", "settings.event.open": "rooms opened", "settings.event.close": "rooms closed or deleted", "settings.event.enter": "enters", "settings.event.exit": "exits", "settings.event.unkept": "unkept messages", "settings.event.lost": "losses",
     "settings.saveTitle": "Save for the whole cluster?", "settings.moderationSure": "{count} words. Hook: {hook}. This replaces what is set.", "settings.noHook": "none", "settings.webhookSure": "{url} gets {count} kinds of events.", "settings.webhookOff": "The webhook is turned off: the app hears nothing any more.",
     "settings.saved": "Saved. All nodes follow within a moment.", "settings.conflict": "Somebody has changed these settings meanwhile. Load them again, then repeat your change.", "settings.notLoaded": "The settings could not be read. Load again.",
   },
@@ -155,7 +155,7 @@ words.add({
     "settings.hold": "待审消息", "settings.holdSeconds": "消息等待管理员审核的秒数", "settings.onExpiry": "之后", "settings.expiry.DENY": "拒绝", "settings.expiry.ALLOW": "通过",
     "settings.fail.ALLOW": "放行消息", "settings.fail.REFUSE": "拒绝消息", "settings.fail.HOLD": "等待管理员审核",
     "settings.webhookUrl": "地址", "settings.webhookHint": "留空：关闭回调。", "settings.maxBatch": "每次最多条目数", "settings.events": "通知内容",
-    "settings.event.held": "待审消息", "settings.event.message": "消息", "settings.event.notification": "通知", "settings.event.open": "房间开放", "settings.event.close": "房间关闭或删除", "settings.event.enter": "进入", "settings.event.exit": "离开", "settings.event.unkept": "不保留的消息", "settings.event.lost": "丢失",
+    "settings.event.held": "待审消息", "settings.event.report": "举报", "settings.event.sanction": "全局封禁与禁言", "settings.event.message": "消息", "settings.event.notification": "通知", "settings.event.open": "房间开放", "settings.event.close": "房间关闭或删除", "settings.event.enter": "进入", "settings.event.exit": "离开", "settings.event.unkept": "不保留的消息", "settings.event.lost": "丢失",
     "settings.saveTitle": "为整个集群保存？", "settings.moderationSure": "{count} 个词。钩子：{hook}。将替换现有设置。", "settings.noHook": "无", "settings.webhookSure": "{url} 将收到 {count} 类事件。", "settings.webhookOff": "回调将关闭：应用不再收到任何通知。",
     "settings.saved": "已保存。各节点随即生效。", "settings.conflict": "期间有人修改了这些设置。请重新加载后再改。", "settings.notLoaded": "无法读取设置。请重新加载。",
   },
