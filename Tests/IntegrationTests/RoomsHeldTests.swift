@@ -319,7 +319,7 @@ extension IntegrationTests.ClusterTests {
             let (leader, follower, other) = try await cluster.roles(in: room)
             let words = #"{"words":[{"text":"iffyword","action":"HOLD"}]}"#
             #expect(try await cluster.any.api("PUT", "/v1/moderation", words).status == 200)
-            let owner = try await TestClient.connected(follower, "heldowner")
+            let owner = try await TestClient.connected(follower, "owner")
             let ann = try await TestClient.connected(other, "helga")
             try await retrying("enter") { _ = try await owner.enter(room) }
             try await retrying("enter") { _ = try await ann.enter(room) }
