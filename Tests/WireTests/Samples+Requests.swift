@@ -142,7 +142,7 @@ extension Samples {
             .tally(TapResult(total: int64())), .report,
             .send(SendResult(heldID: text(64, least: 1))),
             .held(HeldResult(messages: [message()], next: maybe { $0.text(64) })),
-            .held(HeldResult(message: maybe { $0.message() })),
+            .held(HeldResult(messages: [])), .held(HeldResult(message: message())),
             .upload(uploadResult()), .mediaToken(MediaToken(token: text(), expiresAt: time())),
             .tally(TapResult(total: int64())), .poll(PollResult(poll: poll())), .vote(PollResult(poll: poll())),
             .combined(MessagesResult(messages: list { $0.message() })),

@@ -59,7 +59,8 @@ public struct HeldRequest: WireMessage, OperationBody, Hashable {
 
 /// The reply to `held`, and the answer of GET …/held and of POST …/allow and …/deny.
 public struct HeldResult: WireMessage, Hashable {
-    /// A page, the oldest first. Each has the `heldId` as its ID, and the time at which it was sent.
+    /// A page, the oldest first. Each has the `heldId` as its ID, and the time at which it was sent. Read from bytes it is
+    /// empty in the answer to a repeated denial, too: protobuf tells an empty list from none by nothing.
     public var messages: [Message]?
     /// The cursor of the next page; absent on the last.
     public var next: String?
@@ -78,5 +79,6 @@ public struct HeldResult: WireMessage, Hashable {
         try walker.repeatedIfAny(1, "messages", &messages)
         try walker.optional(2, "next", &next)
         try walker.optional(3, "message", &message)
+        if W.isDecoding, message == nil, messages == nil { messages = [] }
     }
 }
