@@ -8,7 +8,7 @@ import RoomCore
     import Darwin
 #endif
 
-/// The cost of a poll with very many voters: each vote as the room applies it, the memory of all, and how long a room takes
+/// The cost of a poll with very many voters: each vote as the room applies it, the memory of all, and the time that a room takes
 /// to be there again from its rows. Build it for release: `swift run -c release poll-benchmark [VOTERS]`.
 @main
 struct PollBenchmark {
@@ -22,7 +22,6 @@ struct PollBenchmark {
         var index: UInt64 = 0
         var votes: [String: CatalogueChange] = [:]
         var others: [String: CatalogueChange] = [:]
-        var record: RoomRecord?
 
         func apply(_ body: CommandBody, by actor: Actor) throws {
             index += 1
@@ -33,8 +32,7 @@ struct PollBenchmark {
                 switch effect {
                 case .result(.refused(let error)): throw error
                 case .catalogue(let change) where change.kind == .votes: votes[change.key] = change
-                case .catalogue(let change):
-                    if case .room(let new)? = change.value { record = new } else { others[change.key] = change }
+                case .catalogue(let change): others[change.key] = change
                 default: break
                 }
             }
@@ -47,6 +45,7 @@ struct PollBenchmark {
         var times: [Int] = []
         times.reserveCapacity(count)
         var rowBytes = 0
+        let before = residentBytes()
         for number in 0..<count {
             guard let user = UserID("user-\(number)") else { throw BadName() }
             let actor = Actor.member(user, Profile(nick: "n"), anonymous: false)
@@ -54,22 +53,19 @@ struct PollBenchmark {
             try apply(.vote(poll: "p", option: Int64(number % 4)), by: actor)
             times.append(cpuNanoseconds() - start)
         }
+        let megabytes = (residentBytes() - before) / 1024 / 1024
         for case .votes(let some)? in votes.values.map(\.value) { rowBytes += some.bytes.count }
-        print(
-            "\(count) voters. A vote: \(summary(times)); \(votes.count) rows of \(rowBytes / max(1, votes.count)) bytes."
-        )
+        let rowSize = rowBytes / max(1, votes.count)
+        print("\(count) voters. A vote: \(summary(times)); \(votes.count) rows of \(rowSize) bytes.")
+        print("Memory for them, with the times of this measurement: \(megabytes) MB.")
 
-        guard let record else { throw BadName() }
+        guard case .room(let record)? = room.roomRow?.value else { throw BadName() }
         let rows = Array(others.values) + Array(votes.values)
-        let before = residentBytes()
         let start = cpuNanoseconds()
         let restored = RoomState(restoring: record, rows: rows, recentCommands: [])
         let nanoseconds = cpuNanoseconds() - start
-        let bytes = residentBytes() - before
         guard restored.pollList.first?.counts.reduce(0, +) == Int64(count) else { throw BadName() }
-        print(
-            "There again from its rows after \(nanoseconds / 1_000_000) ms, with \(bytes / 1024 / 1024) MB more of memory."
-        )
+        print("There again from its rows after \(nanoseconds / 1_000_000) ms.")
     }
 
     /// The CPU time of this thread.
