@@ -14,8 +14,10 @@ final class DeviceWatch: Sendable {
         var book: DeviceBook
         /// Users who begin a session, and who waits for the answers of other nodes.
         var asking: [(user: UserID, waiting: CheckedContinuation<Void, Never>)] = []
-        /// Users whose sessions here have changed.
+        /// Users whose sessions here have changed, and those of them who have another client that is to see it. A first session
+        /// is alone, and has it in the reply to `connect`.
         var changed: Set<UserID> = []
+        var toShow: Set<UserID> = []
         var isScheduled = false
         var isStopped = false
         /// Users of whom a node could not be told: one task a node tries again.
@@ -62,8 +64,10 @@ final class DeviceWatch: Sendable {
 
     private func change(_ user: UserID, _ body: (inout DeviceBook) -> Bool) {
         let isFirst = state.withLock { state -> Bool in
+            let wasHere = state.book.isHere(user)
             guard body(&state.book) else { return false }
             state.changed.insert(user)
+            if wasHere { state.toShow.insert(user) }
             return Self.schedule(&state)
         }
         if isFirst { flushLater() }
@@ -116,11 +120,11 @@ final class DeviceWatch: Sendable {
     }
 
     private func flush() async {
-        let (asking, changed) = state.withLock { state in
-            defer { (state.asking, state.changed, state.isScheduled) = ([], [], false) }
-            return (state.asking, state.isStopped ? [] : Array(state.changed))
+        let (asking, changed, toShow) = state.withLock { state in
+            defer { (state.asking, state.changed, state.toShow, state.isScheduled) = ([], [], [], false) }
+            return (state.asking, state.isStopped ? [] : Array(state.changed), state.toShow)
         }
-        for user in changed { tellHere(user) }
+        for user in toShow { tellHere(user) }
         await tellOthers(of: changed, asking: asking)
     }
 

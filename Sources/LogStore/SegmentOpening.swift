@@ -117,13 +117,29 @@ struct SegmentOpening {
     // MARK: - What is in them
 
     /// The logs of all groups; nil when there is no segment.
+    ///
+    /// The file of the oldest segment may have been the next one to be written over, because nothing in it was needed any
+    /// more: when the power is cut in that write, any of its sectors may be the new ones, and the header the old one. So
+    /// where the oldest segment can't be read, the others have to hold all that is needed; if they do not, it is damaged.
     /// - Parameter rows: of the table, where they have not been copied.
     mutating func read(rows: () throws -> [(group: GroupID, header: EntryHeader, row: Int64)]) throws -> (
         home: SegmentHome, logs: [GroupID: GroupLog]
     )? {
+        let found = (used: used, repairs: repairs)
+        do { return try readUsed(rows: rows) } catch let damage as LogDamage where found.used.count > 1 {
+            used.removeFirst()
+            repairs = found.repairs
+            do { return try readUsed(rows: rows) } catch is LogDamage { throw damage }
+        }
+    }
+
+    private mutating func readUsed(rows: () throws -> [(group: GroupID, header: EntryHeader, row: Int64)]) throws -> (
+        home: SegmentHome, logs: [GroupID: GroupLog]
+    )? {
         guard let first = used.first?.segment else { return nil }
         let rows = first == 1 ? try rows() : []
-        let bytes = try used.reduce(0) { $0 + (try $1.file.size()) }
+        // Also of those that are not read any more: what a head names may have been in them.
+        let bytes = try files.reduce(0) { $0 + (try $1.file.size()) }
         let replay = LogReplay(entriesMax: rows.count + bytes / SegmentRecord.entryHeaderBytes)
         var segments: [Segment] = []
         var sequence = firsts[first] ?? 0

@@ -78,19 +78,7 @@ extension HeldRecord {
         if let profile = message.from?.profile {
             bytes += profile.nick.utf8.count + profile.avatar.utf8.count + profile.ext.utf8.count
         }
-        switch message.body {
-        case .text(let text), .tip(let text): bytes += text.utf8.count
-        case .custom(let content, _, let searchable): bytes += content.utf8.count + (searchable?.utf8.count ?? 0)
-        case .command(let payload): bytes += payload.count
-        case .location(_, _, let title): bytes += title.utf8.count
-        case .combine(let title, let summary, let messageIDs):
-            bytes += messageIDs.reduce(title.utf8.count + summary.utf8.count) { $0 + $1.utf8.count }
-        case .image(let media), .audio(let media), .video(let media), .file(let media):
-            bytes += media.url.utf8.count + media.name.utf8.count + media.contentType.utf8.count
-            bytes += media.thumbnail?.utf8.count ?? 0
-        case .notification, .recalled, .unknown: break
-        }
-        return bytes
+        return bytes + message.body.textBytes
     }
 }
 

@@ -72,6 +72,9 @@ public struct DeviceBook: Sendable {
         }
     }
 
+    /// Whether the user has a session here.
+    public func isHere(_ user: UserID) -> Bool { here[user] != nil }
+
     /// The users who have sessions here.
     public var users: [UserID] { Array(here.keys) }
 

@@ -234,7 +234,7 @@ extension IntegrationTests {
                 try await back.message("end")
                 let denials = await back.items.count { if case .push(.denied) = $0 { true } else { false } }
                 #expect(denials == 1)
-                // Whoever is kicked hears of it as well, in front of the kick.
+                // The kicked member hears of it as well, in front of the kick.
                 let last = try await back.hold(room, "iffy 3")
                 #expect(try await node.api("POST", "/v1/rooms/r/members/ann/kick", "{}").status == 200)
                 #expect(try await back.denied(last).reason == "KICKED")

@@ -171,6 +171,59 @@ import Testing
         #expect(try open(crash, last: file, marks: crash.newMarks) == all(crash))
     }
 
+    /// As when the power is cut while the next segment is written over the oldest one: any of its sectors are the new ones.
+    @Test(arguments: [false, true])
+    func `a torn oldest segment is left where nobody needs it, and refused where somebody does`(isNeeded: Bool)
+        async throws
+    {
+        var options = configuration(directory, create: true)
+        options.segmentBytes = 4_096
+        var store = try LogStore.open(options)
+        options.create = false
+        let last: UInt64 = 20
+        for index in 1...last {
+            try await store.save(GroupSave(group: groupA, entries: [entry(index, bytes: 500)]))
+        }
+        if !isNeeded { store.trim(groupA, through: last - 1) }
+        try await store.save(GroupSave(group: groupA, entries: [entry(last + 1, bytes: 500)]))
+        let id = store.storeID
+        store.close()
+        var files: [String: [UInt8]] = [:]
+        for name in try directory.names() where name.hasPrefix(SegmentFile.prefix) {
+            files[name] = try directory.bytes(name)
+        }
+        let marks = try directory.bytes("log.marks")
+        let segments = files.compactMap { file in
+            records(of: file.value, store: id).first.map { (name: file.key, number: $0.header.segment) }
+        }
+        let oldest = try #require(segments.min { $0.number < $1.number })
+        #expect(segments.count > 2 && oldest.number == 1)
+        let good = try #require(files[oldest.name])
+        for sector in 0..<(good.count / 512) {
+            for (name, bytes) in files { try directory.write(bytes, to: name) }
+            try directory.write(marks, to: "log.marks")
+            var torn = good
+            // The header of the first sector is still the old one.
+            for place in max(SegmentRecord.headerBytes, sector * 512)..<(sector * 512 + 512) { torn[place] ^= 0x55 }
+            try directory.write(torn, to: oldest.name)
+            guard !isNeeded else {
+                #expect(throws: LogStoreError.self, "sector \(sector)") { try LogStore.open(options).close() }
+                continue
+            }
+            // Also when it is written over and found again.
+            for end in [last + 1, last + 31] {
+                store = try LogStore.open(options)
+                #expect(try store.restored(groupA).lastIndex == end)
+                #expect(try store.restored(groupA).recent.last == entry(end, bytes: 500))
+                for index in (end + 1)...(end + 30) {
+                    try await store.save(GroupSave(group: groupA, entries: [entry(index, bytes: 500)]))
+                }
+                store.close()
+            }
+            for name in try directory.names() where name.hasPrefix(SegmentFile.prefix) { try directory.remove(name) }
+        }
+    }
+
     private func storeID(_ crash: Crash) throws -> UInt64 {
         for (name, bytes) in crash.files { try directory.write(bytes, to: name) }
         let store = try LogStore.open(configuration(directory))

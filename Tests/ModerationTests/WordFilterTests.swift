@@ -181,7 +181,7 @@ struct WordFilterTests {
 }
 
 extension WordFilter {
-    /// What of it is shown, whether it is held or not.
+    /// The body as it is shown, whether it is held or not.
     fileprivate func passed(_ body: MessageBody) throws -> MessageBody {
         var holds = false
         return try passed(body, holds: &holds)

@@ -202,7 +202,7 @@ import Testing
             ]
             let effects = it.tell(body, by: member("manager"))
             #expect(effects.denials.map(\.heldID) == ids && effects.denials.allSatisfy { $0.reason == reason })
-            // Whoever has heard of the mute, and not of this, is told again.
+            // A client that has heard of the mute, and not of this, is told again.
             #expect(effects.denials.allSatisfy { $0.after == it.state.lastSeq })
             #expect(Self.decide(&it, ids[0], true).code == .conflict)
             for other in others { #expect(Self.decide(&it, other, true).shown.count == 1) }

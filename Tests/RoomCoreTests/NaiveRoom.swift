@@ -364,7 +364,7 @@ struct NaiveRoom {
         }
     }
 
-    /// Whoever may not speak any more gets nothing through.
+    /// A user who may not speak any more gets nothing through.
     private mutating func silence(_ user: UserID, _ events: [EventCode], _ now: Int64) -> Answer {
         var answer = end(false, now) { $0.user == user }
         answer.events = events

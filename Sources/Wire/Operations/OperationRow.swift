@@ -129,23 +129,6 @@ extension OperationBody {
 extension MessageDraft {
     var contentBytes: Int {
         (ext?.utf8.count ?? 0) + mentions.reduce(0) { $0 + $1.text.utf8.count }
-            + to.reduce(0) { $0 + $1.text.utf8.count } + body.contentBytes
-    }
-}
-
-extension MessageBody {
-    fileprivate var contentBytes: Int {
-        switch self {
-        case .text(let text), .tip(let text): text.utf8.count
-        case .command(let payload): payload.count
-        case .image(let media), .audio(let media), .video(let media), .file(let media):
-            media.url.utf8.count + media.name.utf8.count + media.contentType.utf8.count
-                + (media.thumbnail?.utf8.count ?? 0)
-        case .location(_, _, let title): title.utf8.count
-        case .custom(let content, _, let searchable): content.utf8.count + (searchable?.utf8.count ?? 0)
-        case .combine(let title, let summary, let messageIDs):
-            messageIDs.reduce(title.utf8.count + summary.utf8.count) { $0 + $1.utf8.count }
-        case .notification, .recalled, .unknown: 0
-        }
+            + to.reduce(0) { $0 + $1.text.utf8.count } + body.textBytes
     }
 }
