@@ -159,7 +159,7 @@ extension RoomState {
             outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: nil))
         }
         for life in taps.prune(at: now) { outcome.rows.append(tapsRow(life, nil)) }
-        for id in denied.prune(at: now) { outcome.rows.append(deniedRow(id, nil)) }
+        for id in deleted?.denied.prune(at: now) ?? denied.prune(at: now) { outcome.rows.append(deniedRow(id, nil)) }
         guard let seconds = record?.info.slowModeSeconds else { return }
         for (user, spoken) in slow.prune(seconds: seconds, at: now) { outcome.rows.append(slowRow(user, spoken)) }
     }

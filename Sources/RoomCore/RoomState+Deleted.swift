@@ -10,6 +10,7 @@ struct DeletedRoom: Sendable {
     var uploads: UploadTable
     var polls: PollTable
     var reports: ReportTable
+    var denied: DeniedTable
 }
 
 extension RoomState {
@@ -17,12 +18,13 @@ extension RoomState {
     public var isKeptDeleted: Bool { @inline(never) get { deleted != nil } }
 
     /// The room ends like one that is closed, and stays aside. People, transient elements and slow mode's times
-    /// go; posts are remembered, for history has them.
+    /// go; posts are remembered, for history has them, and so is what was held: a repeat of its send is no new message
+    /// once the room is back.
     mutating func keepDeleted(for command: Command, _ outcome: inout Outcome) {
         for element in queue.transientElements { drop(element.key, &outcome) }
         forgetRobots(Array(robots.keys), &outcome)
         for user in slow.times.keys.sorted() { outcome.rows.append(slowRow(user, nil)) }
-        forgetHeld(&outcome)
+        denyAllHeld(&outcome)
         // Nothing of it ends while it is aside.
         putMembersWithDeadlines(withDeadline: false, &outcome)
         for entry in polls.all { outcome.rows.append(pollRow(entry.record, withDeadline: false)) }
@@ -45,7 +47,7 @@ extension RoomState {
     mutating func bury(_ kept: DeletedRoomRecord) {
         deleted = DeletedRoom(
             record: kept, members: members, queue: queue, tallies: tallies, uploads: uploads, polls: polls,
-            reports: reports)
+            reports: reports, denied: denied)
         record = nil
         members = MemberTable()
         queue = RoomQueue()
@@ -68,7 +70,7 @@ extension RoomState {
         self.deleted = nil
         record = deleted.record.room
         (members, queue, tallies, uploads) = (deleted.members, deleted.queue, deleted.tallies, deleted.uploads)
-        (polls, reports) = (deleted.polls, deleted.reports)
+        (polls, reports, denied) = (deleted.polls, deleted.reports, deleted.denied)
         outcome.rows.append(CatalogueChange(kind: .deletedRoom, key: "", value: nil))
         putMembersWithDeadlines(withDeadline: true, &outcome)
         for entry in polls.all { outcome.rows.append(pollRow(entry.record)) }

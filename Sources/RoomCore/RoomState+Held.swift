@@ -126,7 +126,7 @@ extension RoomState {
         }
     }
 
-    /// The room is deleted: nobody will ask any more what became of them.
+    /// The room is deleted for good: nobody will ask any more what became of them.
     mutating func forgetHeld(_ outcome: inout Outcome) {
         for id in held.ids {
             if let record = held[id] {

@@ -147,7 +147,7 @@ public struct RoomState: Sendable {
         sooner(nextPollDeadline)
         sooner(taps.nextSweep)
         sooner(held.deadlines.first?.time)
-        sooner(denied.nextSweep)
+        sooner((deleted?.denied ?? denied).nextSweep)
         sooner(deleted?.record.purgeAt)
         sooner((deleted?.uploads ?? uploads).nextDeadline)
         sooner((deleted?.reports ?? reports).nextDeadline)

@@ -239,23 +239,43 @@ import Testing
         }
     }
 
-    @Test func `a deleted room has none, and none when it is back`() throws {
+    @Test func `a deleted room has none, and when it is back it knows that they were denied`() throws {
         var it = Dialogue()
         it.facts.keepDeletedSeconds = 3_600
-        let (first, second) = (try Self.held(&it), try Self.held(&it))
+        let (first, second) = (try Self.held(&it, key: 1), try Self.held(&it, key: 2))
         Self.decide(&it, first, false)
         let effects = it.tell(.deleteRoom, by: .system)
         #expect(effects.denials.map(\.heldID) == [second] && it.state.heldCount == 0)
         it.tell(.undeleteRoom, by: .system)
         it.tell(.reopenRoom, by: .system)
-        #expect(it.state.denials(since: 0, at: it.now).isEmpty)
+        #expect(it.state.denials(since: 0, at: it.now).map(\.heldID) == [first, second])
         #expect(Self.decide(&it, second, true).code == .conflict)
+        #expect(Self.send(&it, key: 1).code == .rejected && Self.send(&it, key: 2).code == .rejected)
+        #expect(it.state.lastSeq == 0, "nothing that was denied is sent again")
         it.facts.keepDeletedSeconds = 0
         _ = try Self.held(&it)
         it.tell(.deleteRoom, by: .system)
         it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
-        #expect(it.state.heldCount == 0)
+        #expect(it.state.heldCount == 0 && it.state.denials(since: 0, at: it.now).isEmpty)
         #expect(Self.decide(&it, second, true, by: member("creator")).code == .notFound, "of another life")
+    }
+
+    @Test func `what was denied of a deleted room is forgotten while it is aside, and with it`() throws {
+        var it = Dialogue()
+        it.facts.keepDeletedSeconds = 86_400
+        _ = try Self.held(&it, key: 1)
+        it.tell(.deleteRoom, by: .system)
+        it.pass(seconds: Limits.commandMemorySeconds + 60)
+        let effects = it.tell(.expire, by: .system)
+        #expect(effects.rows.contains { $0.kind == .denied && $0.value == nil })
+        it.tell(.undeleteRoom, by: .system)
+        #expect(it.state.denials(since: 0, at: it.now).isEmpty)
+        it.tell(.reopenRoom, by: .system)
+        _ = try Self.held(&it, key: 2)
+        it.tell(.deleteRoom, by: .system)
+        it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        #expect(it.state.denials(since: 0, at: it.now).isEmpty && it.state.heldCount == 0)
+        #expect(it.state.exists && !it.state.isKeptDeleted)
     }
 
     @Test func `the 1,001st is refused, until one is decided; pages have them all in their order`() throws {

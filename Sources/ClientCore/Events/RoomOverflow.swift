@@ -6,6 +6,8 @@ package struct RoomOverflow: EventOverflow {
     private var missing = SeqRanges()
     private var skipped = Skipped()
     private var deliveries: [String: DeliveryStatus] = [:]
+    /// About messages of one's own. It comes once, so it is not left out.
+    private var denials: [Denial] = []
     private var online: Int64?
     /// At most the tallies of a room, and those that it had before.
     private var totals: [String: Int64] = [:]
@@ -34,7 +36,9 @@ package struct RoomOverflow: EventOverflow {
             for (key, total) in changed where totals.count < Self.totalsMax || totals[key] != nil {
                 totals[key] = total
             }
-        case .held, .denied: skipped.events += 1
+        case .held: skipped.events += 1
+        case .denied(let denial):
+            if denials.count < Self.denialsMax { denials.append(denial) } else { skipped.events += 1 }
         case .kicked(let kick): self.kick = kick
         case .delivery(let change):
             if deliveries.count < Self.deliveriesMax || deliveries[change.clientID] != nil {
@@ -54,6 +58,7 @@ package struct RoomOverflow: EventOverflow {
         for (id, status) in deliveries.sorted(by: { $0.key < $1.key }) {
             events.append(.delivery(DeliveryChange(clientID: id, status: status)))
         }
+        events += denials.map { .denied($0) }
         if let online { events.append(.online(online)) }
         if !totals.isEmpty { events.append(.tallies(totals)) }
         if let kick { events.append(.kicked(kick)) }
@@ -81,6 +86,8 @@ package struct RoomOverflow: EventOverflow {
 
     private static let rangesMax = 64
     private static let deliveriesMax = 1_024
+    /// As many as a room remembers.
+    private static let denialsMax = 1_000
     private static let totalsMax = 1_024
 }
 
