@@ -117,7 +117,9 @@ extension ChatroomNode {
         await system.observe { change in
             switch change {
             case .revoked(let user, _): gateway.revoke(user)
-            case .sanctioned(let user, let kind, _): gateway.sanction(user, kind)
+            case .sanctioned(let user, let kind, _):
+                gateway.sanction(user, kind)
+                rooms.denyHeld(of: user)
             case .level(let level):
                 gateway.use(features: level.clientFeatures)
                 if level.brings(.logSegments) { store.useSegments() }
@@ -141,6 +143,10 @@ extension ChatroomNode {
                 try await media.takeUploadBytes(user, bytes)
             }
             dependencies.media = media
+            dependencies.silencing = { user in
+                if system.sanction(.banned, of: user) != nil { return .kicked }
+                return system.sanction(.muted, of: user) != nil ? .muted : nil
+            }
             try await rooms.start(dependencies)
         }
         // Settings and revocations are to be known before anybody is served.

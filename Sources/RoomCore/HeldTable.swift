@@ -41,6 +41,9 @@ struct HeldTable: Sendable {
     /// Those of a user, the oldest first.
     func ids(of user: UserID) -> [String] { (byUser[user] ?? []).sorted().map(\.id) }
 
+    /// Whose they are, in the order of the users.
+    var users: [UserID] { byUser.keys.sorted() }
+
     /// All of them, the oldest first.
     var ids: [String] { order.elements.map(\.id) }
 

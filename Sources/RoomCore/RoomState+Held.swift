@@ -192,6 +192,15 @@ extension RoomState {
     /// How many messages wait.
     public var heldCount: Int { held.count }
 
+    /// Whose messages wait.
+    public var heldUsers: [UserID] { held.users }
+
+    /// Those of a user that wait, the oldest first.
+    public func heldIDs(of user: UserID) -> [String] { held.ids(of: user) }
+
+    /// A message that waits.
+    public func heldMessage(_ heldID: String) -> Message? { held[heldID]?.message }
+
     /// The message that was held by that log entry, if it still waits.
     public func heldMessage(index: UInt64) -> Message? {
         incarnation.flatMap { held[MessageID.held($0, index: index).text]?.message }

@@ -134,6 +134,10 @@ final class LoopHost {
         paceTimer = loop.schedule(afterMilliseconds: (pace.waitEnd - now + 999_999) / 1_000_000) {}
     }
 
+    func denyHeld(of user: UserID) {
+        for shard in shards.values { shard.denyHeld(of: user) }
+    }
+
     func stop() {
         takeCalls(untilNanoseconds: .max)
         publish(untilNanoseconds: .max)

@@ -55,6 +55,37 @@ extension RoomActor {
         for record in waiting { stream.tell(push(record), to: managers) }
     }
 
+    // MARK: - App-wide sanctions
+
+    /// A user who is banned or muted in all rooms meanwhile gets nothing through, whoever decides: what waits of it is denied
+    /// in the log before that.
+    func denyHeld(before body: CommandBody) {
+        switch body {
+        case .decideHeld(let heldID, let decision) where decision.isAllowed:
+            if let user = state.heldMessage(heldID)?.from?.user { denyHeld(of: user) }
+        case .expire where state.heldCount > 0:
+            for user in state.heldUsers { denyHeld(of: user) }
+        default: break
+        }
+    }
+
+    /// - Returns: whether something of the user's waits, and is denied.
+    @discardableResult
+    func denyHeld(of user: UserID) -> Bool {
+        guard state.heldCount > 0 else { return false }
+        let ids = state.heldIDs(of: user)
+        guard !ids.isEmpty, let reason = context.silencing(user) else { return false }
+        let decision = HeldDecision(isAllowed: false, reason: reason.rawValue)
+        for heldID in ids {
+            let body = CommandBody.decideHeld(heldID: heldID, decision)
+            propose(
+                Proposal(
+                    command: Command(id: nil, room: id, actor: .system, body: body, facts: facts([], body)), key: nil,
+                    origin: .room))
+        }
+        return true
+    }
+
     // MARK: - Asking
 
     /// A page of those that wait, not longer than a frame may be.

@@ -12,6 +12,9 @@ import Webhooks
 /// Takes bytes of content from what a user may send in a day. Throws 416 when they are too many.
 public typealias UploadAllowance = @Sendable (UserID, Int64) async throws(ChatError) -> Void
 
+/// Why a user may speak nowhere: `.kicked` for one who is banned in all rooms, `.muted`; nil: nothing says so.
+public typealias Silencing = @Sendable (UserID) -> DenialReason?
+
 /// The part of the media store that rooms need.
 public protocol RoomMedia: Sendable {
     /// Gives content of a room to another one, too. nil where that has none, or its bytes can't be given now.
@@ -53,6 +56,8 @@ struct RoomContext: Sendable {
     var calls: RoomCalls
     /// Takes bytes from what a user may send in a day (PROTOCOL.md, "Media").
     var takeUploadBytes: UploadAllowance
+    /// App-wide sanctions, as this node knows them.
+    var silencing: Silencing
     /// The store of content, where there is one.
     var media: (any RoomMedia)?
 }

@@ -62,6 +62,8 @@ public final class RoomHost: Sendable {
         public var stop: @Sendable (UnknownContent) -> Void = { _ in }
         /// Takes bytes of content from what a user may send in a day.
         public var takeUploadBytes: UploadAllowance = { _, _ in }
+        /// App-wide sanctions, as this node knows them. Called on the loops; it does not block.
+        public var silencing: Silencing = { _ in nil }
         public var media: (any RoomMedia)?
         /// Entries kept in each shard's log for replicas that are behind; one that is further behind gets a snapshot.
         public var entriesRetained = GroupLog.entriesRetained
@@ -111,7 +113,7 @@ public final class RoomHost: Sendable {
                     replication: given.replication, transfers: given.transfers, refusedTerms: given.refusedTerms,
                     transferSlots: slots, restoreGeneration: given.restoreGeneration, stop: given.stop,
                     now: given.now, calls: calls, takeUploadBytes: given.takeUploadBytes,
-                    media: given.media)
+                    silencing: given.silencing, media: given.media)
                 let host = LoopHost(
                     context: context, store: given.store, transport: given.transport,
                     checkpointSeconds: given.checkpointSeconds)
@@ -138,6 +140,14 @@ public final class RoomHost: Sendable {
     func onEachLoop(_ body: @escaping @Sendable (LoopCallbacks) -> Void) async {
         for host in hosts.withLock({ $0 }) {
             await host.loop.run { body(host.value.callbacks) }
+        }
+    }
+
+    /// A user was banned or muted in all rooms: what waits of it is denied where this node leads. Returns at once; to be called
+    /// behind the change of what `silencing` says.
+    public func denyHeld(of user: UserID) {
+        for host in hosts.withLock({ $0 }) {
+            host.loop.execute { host.value.denyHeld(of: user) }
         }
     }
 

@@ -35,6 +35,12 @@ extension ShardHost {
         loadRoomsToRecover()
     }
 
+    /// Rooms that are not in memory deny it when somebody decides, or its time is over.
+    func denyHeld(of user: UserID) {
+        guard ledTerm != nil else { return }
+        for room in rooms.active where room.assumeIsolated({ $0.denyHeld(of: user) }) { collect(room) }
+    }
+
     /// Looks at the rooms in which something is due at `time`, until the time of the turn is over: digests, counts,
     /// deadlines, graces that end, and rooms that leave memory.
     /// - Returns: whether no more are due.

@@ -211,6 +211,31 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `whoever is banned or muted in all rooms gets nothing through, also of a node that began anew`()
+            async throws
+        {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("r", creator: "owner")
+                let owner = try await TestClient.entered(node, "owner", room)
+                let ann = try await TestClient.entered(node, "ann", room)
+                try await moderate(node)
+                let muted = try await ann.hold(room, "iffy of one who is muted", clientID: "m")
+                #expect(try await node.api("PUT", "/v1/users/ann/mute", #"{"seconds":600}"#).status == 200)
+                #expect(try await ann.denied(muted).reason == "MUTED")
+                #expect(try await owner.refused(room, muted, true) == .conflict)
+                let eve = try await TestClient.entered(node, "eve", room)
+                let banned = try await eve.hold(room, "iffy of one who is banned")
+                // The room may not be in memory when it is said.
+                await node.kill()
+                try await node.start()
+                #expect(try await node.api("PUT", "/v1/users/eve/ban", #"{"seconds":600}"#).status == 200)
+                let again = try await TestClient.entered(node, "owner", room)
+                #expect(try await again.refused(room, banned, true) == .conflict)
+                #expect(try await again.page(room).messages?.isEmpty == true)
+                #expect(try await again.wholeHistory(room).compactMap(\.text).isEmpty)
+            }
+        }
+
         @Test func `a session that resumes hears of what was denied meanwhile, once`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("r", creator: "owner")
