@@ -93,15 +93,15 @@ public final class MediaStore: Sendable {
         }
         guard let hash = taken.0 else { return taken.1 }
         let error = MediaFileSystem.write(bytes, to: incomingPath(transfer), at: offset)
-        if error == 0 { hash.add(bytes) }
+        guard error == 0 else {
+            dropOwned(transfer)
+            return error == ENOSPC || error == EDQUOT ? .full : .unavailable
+        }
+        hash.add(bytes)
         incoming.withLock { all in
             all[transfer]?.isBusy = false
             all[transfer]?.received += Int64(bytes.count)
             all[transfer]?.touchedAt = .now
-        }
-        guard error == 0 else {
-            drop(transfer)
-            return error == ENOSPC || error == EDQUOT ? .full : .unavailable
         }
         return .stored
     }
@@ -119,7 +119,7 @@ public final class MediaStore: Sendable {
             return one
         }
         guard let one else { return sizeNow(name) == size ? .stored : .outOfOrder }
-        defer { drop(transfer) }
+        defer { dropOwned(transfer) }
         guard one.received == size, one.size == size else { return .outOfOrder }
         guard Hexadecimal.encode(one.hash.digest()) == name.digest else { return .wrongBytes }
         let (source, folder) = (incomingPath(transfer), "\(path)/\(name.folder)")
@@ -136,14 +136,27 @@ public final class MediaStore: Sendable {
     }
 
     /// The sending is given up.
-    public func discard(_ transfer: String) async {
+    /// - Parameter isTaken: whether a later sending has taken the name. Then nothing is done. Asked on a thread of the store.
+    public func discard(_ transfer: String, unless isTaken: @escaping @Sendable () -> Bool = { false }) async {
         guard Self.isTransfer(transfer) else { return }
-        _ = await threads.run { [self] in drop(transfer) }
+        _ = await threads.run { [self] in drop(transfer, unless: isTaken) }
     }
 
-    private func drop(_ transfer: String) {
-        incoming.withLock { $0[transfer] = nil }
+    /// A sending that is being written to is left: it goes when nothing is heard of it.
+    private func drop(_ transfer: String, unless isTaken: () -> Bool = { false }) {
+        let isOurs = incoming.withLock { all in
+            guard all[transfer]?.isBusy == false, !isTaken() else { return false }
+            all[transfer]?.isBusy = true
+            return true
+        }
+        if isOurs { dropOwned(transfer) }
+    }
+
+    /// The file goes first: one that began under the same name between the two would have its file removed, and go on in a
+    /// file without a beginning.
+    private func dropOwned(_ transfer: String) {
         MediaFileSystem.remove(incomingPath(transfer))
+        incoming.withLock { $0[transfer] = nil }
     }
 
     private func sweep() {

@@ -126,6 +126,18 @@ import Testing
         }
     }
 
+    @Test func `a sending that is given up goes, unless a later one has taken its name`() async throws {
+        try await Self.withStore { store, path in
+            let name = try Self.name(of: Self.content)
+            await Self.send(Self.content, to: store)
+            await store.discard(Self.transfer, unless: { true })
+            #expect(await store.finish(Self.transfer, as: name, size: Self.size) == .stored)
+            await Self.send(Self.content, to: store)
+            await store.discard(Self.transfer)
+            #expect(Self.hasNothingIncoming(path))
+        }
+    }
+
     @Test func `two that send the same content at once both end well`() async throws {
         try await Self.withStore { store, _ in
             let name = try Self.name(of: Self.content)

@@ -129,6 +129,9 @@ final class MediaHost: MediaService, RoomMedia {
         }
     }
 
+    /// Whether a sending to that place has begun here, and is not over.
+    func isSending(_ id: String) -> Bool { current.withLock { $0[id] != nil } }
+
     /// Takes the next piece to one place.
     func write(_ piece: MediaPiece, to place: NodeID) async -> MediaOutcome {
         guard place != node else {

@@ -71,7 +71,7 @@ final class MediaUploading: MediaUpload {
     /// Other nodes give up a sending of which they hear nothing more.
     func abandon() {
         guard host.end(self, of: id) else { return }
-        Task { [host, transfer] in await host.store.discard(transfer) }
+        Task { [host, transfer, id] in await host.store.discard(transfer, unless: { host.isSending(id) }) }
     }
 
     private func require(_ outcome: MediaOutcome) throws(MediaRefusal) {
