@@ -41,7 +41,7 @@ struct HeldTable: Sendable {
     /// Those of a user, the oldest first.
     func ids(of user: UserID) -> [String] { (byUser[user] ?? []).sorted().map(\.id) }
 
-    /// Whose they are, in the order of the users.
+    /// The users who have sent them, in order.
     var users: [UserID] { byUser.keys.sorted() }
 
     /// All of them, the oldest first.

@@ -192,7 +192,7 @@ extension RoomState {
     /// How many messages wait.
     public var heldCount: Int { held.count }
 
-    /// Whose messages wait.
+    /// The users who have messages that wait.
     public var heldUsers: [UserID] { held.users }
 
     /// Those of a user that wait, the oldest first.

@@ -18,7 +18,7 @@ extension IntegrationTests {
 
                 let dan = try await TestClient.connected(node, "dan")
                 #expect(try await dan.enter(room).seq == 60)
-                // Who serves them hears of the fourth a moment later, and a burst may be over by then.
+                // The lanes hear of the fourth viewer a moment later, and a burst may be over by then.
                 var end: UInt64 = 60
                 var counts: [Int] = []
                 repeat {
