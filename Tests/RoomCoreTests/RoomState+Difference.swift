@@ -31,6 +31,7 @@ extension RoomState {
         for user in Set(reports.reports.values.map(\.reporter.user))
         where reports.latest(by: user) != other.reports.latest(by: user) { return "the latest report of \(user)" }
         if deleted?.reports.reports != other.deleted?.reports.reports { return "reports of the deleted room" }
+        if deleted?.denied.records != other.deleted?.denied.records { return "denied messages of the deleted room" }
         if held.records != other.held.records { return "held messages" }
         if held.order.elements != other.held.order.elements { return "the order of held messages" }
         if held.deadlines.elements != other.held.deadlines.elements { return "deadlines of held messages" }
