@@ -7,8 +7,24 @@ package enum Output {
     package static func line(_ text: String) { write(text + "\n", to: .output) }
 
     /// Begins a new screen, where there is one: clears it, and goes to its corner (ECMA-48, ED and CUP).
-    package static func clear() {
+    private static func clear() {
         if isatty(STDOUT_FILENO) != 0 { write("\u{1B}[2J\u{1B}[H", to: .output) }
+    }
+
+    /// Shows the lines in place of what the terminal shows, cut at its borders; all of them where there is no terminal.
+    package static func screen(_ lines: [String]) {
+        var size = winsize()
+        let isTerminal = isatty(STDOUT_FILENO) != 0
+        guard isTerminal, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 1, size.ws_col > 0 else {
+            clear()
+            for line in lines { Output.line(line) }
+            return
+        }
+        clear()
+        // The cursor stands in the last row.
+        for line in lines.prefix(Int(size.ws_row) - 1) {
+            Output.line(DisplayText.fit(line, columns: Int(size.ws_col)))
+        }
     }
 
     /// A line for people beside the result.
