@@ -15,7 +15,9 @@ import Testing
             let replicas = shard < 100 ? #"["n1","n2","n3"]"# : #"["n1","n2"]"#
             return #"{"shard":\#(shard),\#(leader)"replicas":\#(replicas),"term":2,"applied":\#(applied[shard] ?? 5)}"#
         }
-        let nodes = ["n1", "n2", "n3"].map { #"{"id":"\#($0)","alive":\#($0 != dead),"state":"alive","startedAt":1795786951977,"leads":43}"# }
+        let nodes = ["n1", "n2", "n3"].map {
+            #"{"id":"\#($0)","alive":\#($0 != dead),"state":"alive","startedAt":1795786951977,"leads":43}"#
+        }
         return TopText(
             stats: try tree(#"{"time":1795787071977,"sessions":300}"#),
             nodes: try tree(#"{"nodes":[\#(nodes.joined(separator: ","))]}"#),

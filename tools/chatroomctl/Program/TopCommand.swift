@@ -6,8 +6,8 @@ import FoundationEssentials
 struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top", abstract: "Show the cluster live: nodes, shards and the biggest rooms, until interrupted.",
-        discussion: "Log entries a second are those that the shards' leaders have applied. A shard that lacks its leader or"
-            + " a replica is shown first.")
+        discussion: "Log entries a second are those that the shards' leaders have applied. A shard that lacks its"
+            + " leader or a replica is shown first.")
 
     @Option(help: "Seconds between two looks.") var interval = 2
     @Option(help: "How many rooms to show.") var rooms = 10
