@@ -83,15 +83,15 @@ package final class ClusterInbox {
 
     private func note(_ event: LinkEvent, of link: ClusterLink) {
         switch event {
-        case .up(let node, let version, _, let store):
+        case .up(let node, _, _, let store):
             stores[node] = store
             // Before anything is sent because of it, on every loop.
-            router.note(node, reachedBy: link.connection(to: node), version: version)
+            router.note(node, reachedBy: link.connection(to: node))
             // Before anything that is said to its sessions.
             let taken = nodes.taken(since: node)
             if !taken.isEmpty { router.send(.takenOver(taken), on: .publications, to: node) }
             readers[node] = [:]
-            router.tree.reached(node, version: version)
+            router.tree.reached(node)
             nodes.note(node, isReached: true)
             router.current?.gateway.reached(node)
             system.reached(node)

@@ -27,7 +27,6 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
     package let leaders = ShardLeaders()
     /// For rooms with viewers on many nodes.
     let tree: PublicationTree
-    private let versions = PeerVersions()
     private let parts = Mutex<Parts?>(nil)
     /// The sender of each loop; empty while this node is linked to no other.
     private let senders = Mutex<[LoopBound<LinkSender>]>([])
@@ -91,8 +90,7 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
         }
     }
 
-    package func deliver(_ said: [NodeID: [NodePublication]]) {
-        let turn = tree.understood(said)
+    package func deliver(_ turn: [NodeID: [NodePublication]]) {
         let own = turn[node]
         if let own { current?.gateway.deliver(own, from: node) }
         // With so few nodes, each is sent the bytes.
@@ -115,7 +113,7 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
         }
         hear(pulses(for: node), from: node)
         guard let sender = senderHere() else { return }
-        for other in sender.reached where saysPulses(other) {
+        for other in sender.reached {
             send(.pulses(pulses(for: other)), on: .publications, to: other)
         }
     }
@@ -126,9 +124,7 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
         current?.gateway.hear(pulses, from: node)
     }
 
-    package func saysPulses(_ node: NodeID) -> Bool {
-        node == self.node || versions.knows(LinkHello.pulseVersion, node)
-    }
+    package func reaches(_ node: NodeID) -> Bool { node == self.node || tree.reaches(node) }
 
     package func tell(_ tallies: ShardTallies, to node: NodeID) {
         if node == self.node {
@@ -157,9 +153,8 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
     /// A node without room for it hears the next report: the connection stays, since its lane carries calls, too.
     package func tell(_ uses: [UserUse]) {
         let payloads = NodePayload.payloads(of: .uses(uses))
-        let versions = versions
         onSender { sender in
-            for node in sender.reached where versions.knows(LinkHello.usesVersion, node) {
+            for node in sender.reached {
                 for payload in payloads { _ = sender.send(payload, on: .calls, to: node) }
             }
         }
@@ -226,9 +221,8 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
     }
 
     /// Sends a message in order behind those of its lane. When the lane is full, the connection is ended: with its next
-    /// beginning all that matters is said anew. A node whose version does not know such a message is not sent it.
+    /// beginning all that matters is said anew.
     func send(_ message: NodeMessage, on lane: LinkLane, to node: NodeID) {
-        guard versions.understands(message, node) else { return }
         let payloads = NodePayload.payloads(of: message)
         onSender { sender in
             for payload in payloads where !sender.send(payload, on: lane, to: node) {
@@ -273,9 +267,7 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
     /// link's loop tells it, which is the order of what happened: so what a loop sends goes out on the connection that
     /// it knows of, and nothing from before the end of one on the next, where those who hear it do not know what was
     /// lost before it. On the link's loop.
-    /// - Parameter version: of the link to it; nil where that is known already, and when it is not reached any more.
-    func note(_ node: NodeID, reachedBy connection: LinkPeers.ConnectionID?, version: UInt32? = nil) {
-        if connection == nil || version != nil { versions.note(node, version) }
+    func note(_ node: NodeID, reachedBy connection: LinkPeers.ConnectionID?) {
         for sender in senders.withLock({ $0 }) {
             // At once where the frames of the connection are taken up at once, too.
             if sender.loop.isOnLoop {

@@ -11,11 +11,7 @@ final class PublicationTree: Sendable {
     private struct State {
         var bodies: SharedBodies
         /// Those that take bodies from others.
-        var relays: Set<NodeID> = []
-        /// Those of a version that is to be told with each answer what was missed, and what that is.
-        var elders: [NodeID: [RoomID: [Int: [UInt64: MissedMessages]]]] = [:]
-        /// Those of a version that knows no `RoomOutput.takenOver`.
-        var withoutTakenOver: Set<NodeID> = []
+        var reached: Set<NodeID> = []
         /// Whether there is a task that lets go of old bodies.
         var isForgetting = false
     }
@@ -27,43 +23,17 @@ final class PublicationTree: Sendable {
         state = Mutex(State(bodies: SharedBodies(origin: node, life: .random(in: 0 ... .max))))
     }
 
-    /// A node is reached, over a link of that version.
-    func reached(_ node: NodeID, version: UInt32) {
-        state.withLock { state in
-            if version >= LinkHello.relayVersion { state.relays.insert(node) }
-            if version < LinkHello.missedVersion { state.elders[node] = [:] }
-            if version < LinkHello.takenOverVersion { state.withoutTakenOver.insert(node) }
-        }
-    }
+    func reached(_ node: NodeID) { state.withLock { _ = $0.reached.insert(node) } }
 
-    func lost(_ node: NodeID) {
-        state.withLock { state in
-            state.relays.remove(node)
-            state.elders[node] = nil
-            state.withoutTakenOver.remove(node)
-        }
-    }
+    func lost(_ node: NodeID) { state.withLock { _ = $0.reached.remove(node) } }
 
-    /// The turn as each node understands it.
-    func understood(_ turn: [NodeID: [NodePublication]]) -> [NodeID: [NodePublication]] {
-        state.withLock { state in
-            guard !state.elders.isEmpty || !state.withoutTakenOver.isEmpty else { return turn }
-            var turn = turn
-            for node in state.withoutTakenOver { turn[node] = turn[node]?.map(\.withoutTakenOver) }
-            for (node, publications) in turn {
-                guard var heard = state.elders[node] else { continue }
-                turn[node] = publications.map { $0.withMissedInAnswers(&heard) }
-                state.elders[node] = heard
-            }
-            return turn
-        }
-    }
+    func reaches(_ node: NodeID) -> Bool { state.withLock { $0.reached.contains(node) } }
 
     /// The messages of a turn for each node, in order.
     func messages(of turn: [NodeID: [NodePublication]]) -> [(node: NodeID, messages: [NodeMessage])] {
         let (messages, forgetsFirst) = state.withLock { state in
-            let relays = state.relays
-            let messages = state.bodies.messages(of: turn, at: now) { relays.contains($0) }
+            let reached = state.reached
+            let messages = state.bodies.messages(of: turn, at: now) { reached.contains($0) }
             let forgetsFirst = !state.isForgetting && state.bodies.nextForget != nil
             if forgetsFirst { state.isForgetting = true }
             return (messages, forgetsFirst)

@@ -50,8 +50,8 @@ extension GatewayLane {
     func watchLeaders() {
         loseOverdueBarrage()
         let watched = roster.shards.filter { shard in
-            // The silence of one whose version says no pulses means nothing.
-            open.leaderNode(of: shard).map { shared.router.saysPulses($0) } ?? false
+            // The silence of one that is not reached tells nothing new.
+            open.leaderNode(of: shard).map { shared.router.reaches($0) } ?? false
         }
         for finding in watch.tick(watched) {
             switch finding {

@@ -37,8 +37,6 @@ public struct NodeConfiguration: Sendable {
     public var linkPort = 7402
     /// The TLS files of the link; nil: only nodes on this machine are connected.
     public var linkTLS: LinkTLSFiles?
-    /// Whether a node must prove that it has a cluster key. False only while nodes of older versions are replaced.
-    public var linkRequiresProof = true
     /// Other nodes through which this one gets to know all, as host:port of their links.
     public var linkSeeds: [GossipAddress] = []
     /// Threads that carry connections and rooms.
@@ -124,7 +122,6 @@ public struct NodeConfiguration: Sendable {
             linkSeeds.append(seed)
         }
         linkTLS = try Self.linkTLS(&settings)
-        linkRequiresProof = try settings.bool("link.requireProof", default: true)
         let proxyTerminatesTLS = try settings.bool("proxyTerminatesTls", default: false)
         let certificateFile = try settings.string("tls.certificateFile")
         let keyFile = try settings.string("tls.keyFile")

@@ -49,8 +49,6 @@ public final class ClusterLink {
         loop: EventLoop, hello: LinkHello, configuration: ClusterLinkConfiguration = ClusterLinkConfiguration(),
         keys: LinkKeys, tls: LinkTLS?
     ) {
-        var hello = hello
-        if configuration.requireProof { hello.requireProof() }
         self.loop = loop
         self.hello = hello
         self.configuration = configuration

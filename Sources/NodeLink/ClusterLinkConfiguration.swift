@@ -12,9 +12,6 @@ public struct ClusterLinkConfiguration: Sendable {
     public var helloTimeout = StrangerLimits().introduction
     /// Connections that others have begun and that have not shown who they are.
     public var strangers = StrangerLimits()
-    /// Whether every node must prove that it has a cluster key. False lets nodes of older versions in, which can't, and
-    /// whoever says to be one.
-    public var requireProof = true
     /// A side that has sent nothing for so long sends a ping.
     public var pingInterval = Duration.seconds(1)
     /// A side that was silent for so long is down: stopped, hung, or cut off.

@@ -10,7 +10,6 @@ extension ClusterLink {
     /// - Parameters:
     ///   - host: a numeric address or a name.
     ///   - keys: as for a link: both sides prove that they have one.
-    ///   - requireProof: `ClusterLinkConfiguration.requireProof`.
     ///   - tls: as for a link: without it only a node of this machine is asked.
     ///   - node: who asks.
     ///   - level: the highest feature level that its program can do.
@@ -18,14 +17,13 @@ extension ClusterLink {
     /// - Throws: `closed` when there is no connection or it ends early, `timedOut`, `version`, `level`, `identity`, `malformed`,
     ///   `proof`, and what the other refuses with.
     public static func askIdentity(
-        loop: EventLoop, host: String, port: Int, keys: LinkKeys, requireProof: Bool = true, tls: LinkTLS?,
-        node: NodeID, level: FeatureLevel = .newest, timeout: Duration = .seconds(5)
+        loop: EventLoop, host: String, port: Int, keys: LinkKeys, tls: LinkTLS?, node: NodeID,
+        level: FeatureLevel = .newest, timeout: Duration = .seconds(5)
     ) async throws(LinkError) -> (cluster: String, shards: UInt32) {
         let answer: Result<LinkHello, LinkError> = await withCheckedContinuation { continuation in
             loop.execute {
                 var hello = LinkHello.newcomer(node)
                 hello.level = level
-                if requireProof { hello.requireProof() }
                 IdentityQuestion(hello, keys: keys, tls: tls) { continuation.resume(returning: $0) }
                     .ask(host: host, port: port, on: loop, timeout: timeout)
             }

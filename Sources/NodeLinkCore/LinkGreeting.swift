@@ -11,9 +11,6 @@ import ChatModel
 /// both hellos byte for byte, and with TLS of what this TLS connection alone has (RFC 9266). So it is worth nothing on
 /// another connection, to another node, for another hello, or when it is sent back. The called one, who may be called by
 /// anybody, gives no proof to somebody who has none.
-///
-/// Versions before 4 have no proof: they are agreed on only where the owner lets the hello name them
-/// (`link.requireProof`).
 public struct LinkGreeting: Sendable {
     /// The next action.
     public enum Step: Sendable, Hashable {
@@ -66,13 +63,10 @@ public struct LinkGreeting: Sendable {
     {
         guard case .hello = stage else { throw LinkError(.malformed, "\(other.node) says hello twice") }
         let isQuestion = own.isNewcomer || (other.isNewcomer && !isCaller)
-        let version =
-            isQuestion
-            ? try own.understand(other, certified: certified)
-            : try own.agree(with: other, expected: expected, certified: certified)
-        guard version >= LinkHello.proofVersion else {
-            stage = .over
-            return .done(other, proof: nil)
+        if isQuestion {
+            _ = try own.understand(other, certified: certified)
+        } else {
+            _ = try own.agree(with: other, expected: expected, certified: certified)
         }
         guard other.nonce.count == LinkHello.nonceBytes, other.nonce != own.nonce else {
             throw LinkError(.malformed, "the hello of \(other.node) has no nonce of its own")

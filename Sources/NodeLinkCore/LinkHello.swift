@@ -3,23 +3,10 @@ import Wire
 
 /// The first frame of both sides of a connection, before anything else.
 public struct LinkHello: WireMessage, Sendable, Hashable {
-    /// The versions that this program speaks. A version is added when the meaning of anything on the link changes, and
-    /// the oldest is dropped two releases later, so that a cluster can be upgraded node by node.
-    public static let versions: ClosedRange<UInt32> = 1...6
-    /// From this version on the bodies of frames may come by other nodes.
-    public static let relayVersion: UInt32 = 2
-    /// From this version on what many have missed is said once, apart from their answers (`RoomOutput.missed`).
-    public static let missedVersion: UInt32 = 3
-    /// From this version on both sides prove that they have a key of the cluster (``LinkGreeting``).
-    public static let proofVersion: UInt32 = 4
-    /// From this version on leaders say once a second what they believe of lanes, and answer lanes that have something
-    /// else (`ShardPulse`).
-    public static let pulseVersion: UInt32 = 4
-    /// From this version on nodes tell each other who has asked for much (`UserUse`).
-    public static let usesVersion: UInt32 = 5
-    /// From this version on a node hears that another one has taken its sessions up (`NodeMessage.takenOver`,
-    /// `RoomOutput.takenOver`).
-    public static let takenOverVersion: UInt32 = 6
+    /// The versions of the link that this program speaks: how a connection begins, and its frames. A message with a new
+    /// meaning is not a new version: a feature level brings it, so that nobody says what not every node understands.
+    /// Versions before 6 were never released.
+    public static let versions: ClosedRange<UInt32> = 6...6
     /// Bytes of `nonce`.
     public static let nonceBytes = 32
 
@@ -35,7 +22,7 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     public var boot: UInt64
     /// How many shards the cluster has.
     public var shards: UInt32
-    /// Random, of this connection alone: what the other proves its key with. Empty before version 4.
+    /// Random, of this connection alone: the other proves its key with it.
     public var nonce: [UInt8] = []
     /// The highest feature level that this program can do.
     public var level = FeatureLevel.first
@@ -54,9 +41,6 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     public static func newcomer(_ node: NodeID) -> LinkHello {
         LinkHello(cluster: "", node: node, store: 0, boot: 0, shards: 0)
     }
-
-    /// Names no version any more that has no proof.
-    public mutating func requireProof() { oldestVersion = max(oldestVersion, Self.proofVersion) }
 
     /// Whether it comes from a node that has no data yet.
     public var isNewcomer: Bool { cluster.isEmpty }

@@ -64,9 +64,7 @@ public struct SharedBodies: Sendable {
 
     /// The messages of a turn for each node, in order.
     ///
-    /// - Parameter relays: whether a node takes bodies from others and passes them on: it is linked to this one and of
-    ///   a
-    ///     version that does.
+    /// - Parameter relays: whether a node takes bodies from others and passes them on: it is linked to this one.
     public mutating func messages(
         of turn: [NodeID: [NodePublication]], at now: UInt64, relays: (NodeID) -> Bool
     ) -> [(node: NodeID, messages: [NodeMessage])] {

@@ -14,8 +14,8 @@ public protocol RoomRouter: Sendable {
     func tell(_ uses: [UserUse])
     /// Nothing is heard of what another node leads: the connection to it is of no use, and is to be made anew.
     func drop(_ node: NodeID)
-    /// Whether that node says pulses of what it leads: one of an older version does not, and its silence means nothing.
-    func saysPulses(_ node: NodeID) -> Bool
+    /// Whether there is a connection to that node: without one its silence tells nothing new.
+    func reaches(_ node: NodeID) -> Bool
 }
 
 extension RoomRouter {
@@ -23,5 +23,5 @@ extension RoomRouter {
     public func recount(_ recount: LaneRecount, at node: NodeID) {}
     public func tell(_ uses: [UserUse]) {}
     public func drop(_ node: NodeID) {}
-    public func saysPulses(_ node: NodeID) -> Bool { true }
+    public func reaches(_ node: NodeID) -> Bool { true }
 }

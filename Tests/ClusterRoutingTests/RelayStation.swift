@@ -40,8 +40,6 @@ final class RelayNode {
         tree = router.tree
         var configuration = ClusterLinkConfiguration()
         configuration.courtesy = .zero
-        // So that there may be nodes of older versions.
-        configuration.requireProof = false
         link = ClusterLink(
             loop: loop, hello: hello, configuration: configuration,
             keys: LinkKeys(prove: { _ in [1] }, accepts: { proof, _ in proof == [1] }), tls: nil)
@@ -53,10 +51,10 @@ final class RelayNode {
         }
         link.observe { [unowned self] event in
             switch event {
-            case .up(let other, let version, _, _):
-                router.note(other, reachedBy: link.connection(to: other), version: version)
+            case .up(let other, _, _, _):
+                router.note(other, reachedBy: link.connection(to: other))
                 readers[other] = [:]
-                tree.reached(other, version: version)
+                tree.reached(other)
                 ups += 1
                 onUp(other, ups)
             case .down(let other):
@@ -115,14 +113,12 @@ struct RelayStation: Sendable {
     ///   - links: the loop of its links.
     ///   - rooms: that of its rooms.
     static func start(
-        _ name: String, boot: UInt64 = 1, versions: ClosedRange<UInt32> = LinkHello.versions, links: EventLoop,
-        rooms: EventLoop
+        _ name: String, boot: UInt64 = 1, links: EventLoop, rooms: EventLoop
     ) async throws -> RelayStation {
         let id = try #require(NodeID(name))
-        var hello = LinkHello(cluster: "c1", node: id, store: 7, boot: boot, shards: 16)
-        (hello.oldestVersion, hello.newestVersion) = (versions.lowerBound, versions.upperBound)
+        let hello = LinkHello(cluster: "c1", node: id, store: 7, boot: boot, shards: 16)
         let (router, changes) = (ClusterRouter(node: id), Changes())
-        let (box, link, port) = try await links.run { [hello] () throws(TransportError) in
+        let (box, link, port) = try await links.run { () throws(TransportError) in
             let node = RelayNode(hello, router: router, loop: links, changes: changes)
             let listener = try TCPListener(loop: links, host: "127.0.0.1", port: 0, reusePort: false) {
                 node.link.accept($0)

@@ -24,7 +24,7 @@ import Wire
         }
 
         private let items = Mutex<[Item]>([])
-        let hasPulses = Mutex(true)
+        let isReached = Mutex(true)
 
         func take() -> [Item] {
             items.withLock { items in
@@ -39,7 +39,7 @@ import Wire
         func ask(_ request: TallyRequest, of node: NodeID) { note(.ask(request)) }
         func recount(_ recount: LaneRecount, at node: NodeID) { note(.recount(recount)) }
         func drop(_ node: NodeID) { note(.drop(node)) }
-        func saysPulses(_ node: NodeID) -> Bool { hasPulses.withLock { $0 } }
+        func reaches(_ node: NodeID) -> Bool { isReached.withLock { $0 } }
     }
 
     private let here: NodeID
@@ -377,13 +377,13 @@ import Wire
         }
     }
 
-    @Test func `the silence of a leader of an older version means nothing`() async throws {
+    @Test func `the silence of a leader that is not reached means nothing`() async throws {
         try await withLane { lane, _ in
-            sent.hasPulses.withLock { $0 = false }
+            sent.isReached.withLock { $0 = false }
             for _ in 0..<20 { lane.watchLeaders() }
             #expect(sent.take() == [])
-            // It is upgraded: from then on it is listened to.
-            sent.hasPulses.withLock { $0 = true }
+            // From then on it is listened to.
+            sent.isReached.withLock { $0 = true }
             for _ in 0..<3 { lane.watchLeaders() }
             #expect(sent.take() == [.ask(TallyRequest(shard: shard, lane: 0))])
         }

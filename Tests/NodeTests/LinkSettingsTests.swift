@@ -39,12 +39,6 @@ import Testing
         }
     }
 
-    @Test func `every node must prove its key unless the file says otherwise`() async throws {
-        #expect(try await read([:]).linkRequiresProof)
-        #expect(try await read(["requireProof": true]).linkRequiresProof)
-        #expect(try await !read(["requireProof": false]).linkRequiresProof)
-    }
-
     @Test func `files that can't be read stop the start`() {
         #expect(throws: NodeError.self) {
             try LinkTLSFiles(certificateFile: "/none", keyFile: "/none", caFile: "/none").read()

@@ -39,39 +39,6 @@ import Wire
         #expect(heard.messages(of: b, after: 4) == nil && heard.messages(of: a, after: 5) != nil)
     }
 
-    @Test func `a node of an earlier version is told with each answer`() throws {
-        let (room, user) = (try #require(RoomID("a")), try #require(UserID("u")))
-        let session = try #require(SessionID("s"))
-        let message = Message(
-            room: room, place: .kept(seq: 5), messageID: "m", time: Timestamp(1), from: nil, body: .text("hello"))
-        func entered(missed: [Message]?, after: UInt64?) -> RoomOutput {
-            var result = EnterResult.blank
-            (result.me.user, result.missed) = (user, missed)
-            return .entered(session, request: 7, .success(result), missedAfter: after)
-        }
-        let said: [NodePublication.Output] = [
-            .lane(0, .missed(MissedMessages([message], after: 4, encodings: .json))),
-            .lane(1, .missed(MissedMessages([], after: 4, encodings: .json))),
-            .lane(0, entered(missed: nil, after: 4)), .lane(1, entered(missed: nil, after: 4)),
-            .lane(0, entered(missed: nil, after: nil)), .all(.silence(true)), .lane(0, .missed(nil)),
-            .lane(0, entered(missed: nil, after: 4)),
-        ]
-        var heard: [RoomID: [Int: [UInt64: MissedMessages]]] = [:]
-        let told = NodePublication(room: room, term: 1, lanes: [0, 1], outputs: said).withMissedInAnswers(&heard)
-        #expect(
-            told.outputs == [
-                .lane(0, entered(missed: [message], after: nil)), .lane(1, entered(missed: [], after: nil)),
-                .lane(0, entered(missed: nil, after: nil)), .all(.silence(true)),
-                .lane(0, entered(missed: [], after: nil)),
-            ])
-        // What was not ended is still known in the next turn.
-        let later = NodePublication(
-            room: room, term: 1, lanes: [1],
-            outputs: [.lane(1, entered(missed: nil, after: 4)), .lane(1, .missed(nil))])
-        #expect(later.withMissedInAnswers(&heard).outputs == [.lane(1, entered(missed: [], after: nil))])
-        #expect(heard.isEmpty)
-    }
-
     @Test func `it is there in the encodings that were asked for`() {
         #expect(missed(after: 1)[.json] == Array("[]".utf8))
         #expect(missed(after: 1)[.protobuf] == nil)

@@ -26,18 +26,9 @@ final class ClusterLinks: Sendable {
             cluster: cluster.id, node: configuration.node, store: server.store, boot: .random(in: 0 ... .max),
             shards: UInt32(cluster.shardCount))
         hello.level = configuration.levelMax
-        var settings = ClusterLinkConfiguration()
-        settings.requireProof = configuration.linkRequiresProof
-        if !settings.requireProof {
-            logger.warning(
-                """
-                link.requireProof is false: whoever reaches the link port and says to be a node of an older version is \
-                believed; set it to true (or leave it out) when all nodes have been upgraded
-                """)
-        }
-        return await loop.run { [settings, hello] in
+        return await loop.run { [hello] in
             let link = ClusterLink(
-                loop: loop, hello: hello, configuration: settings, keys: LinkKeys(ring), tls: tls)
+                loop: loop, hello: hello, configuration: ClusterLinkConfiguration(), keys: LinkKeys(ring), tls: tls)
             var complaints = LinkComplaints()
             link.observe { note($0, &complaints, logger) }
             setUp(link)
@@ -56,8 +47,7 @@ final class ClusterLinks: Sendable {
             do throws(LinkError) {
                 return try await ClusterLink.askIdentity(
                     loop: loop, host: host, port: port, keys: LinkKeys(ring),
-                    requireProof: configuration.linkRequiresProof, tls: tls, node: configuration.node,
-                    level: configuration.levelMax)
+                    tls: tls, node: configuration.node, level: configuration.levelMax)
             } catch {
                 // Asking again would not help.
                 if error.code == .level { throw NodeError(.version, error.message) }

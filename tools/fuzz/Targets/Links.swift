@@ -47,14 +47,12 @@ extension FuzzTarget {
         return seeds
     }
 
-    /// The first bytes of a stranger without a key, to a caller or to a called node. The first byte tells which, and
-    /// whether proofs are required; the frames follow, each behind two bytes with its length, a hello or a proof.
+    /// The first bytes of a stranger without a key, to a caller or to a called node. The first byte tells which; the
+    /// frames follow, each behind two bytes with its length, a hello or a proof.
     static let greeting = FuzzTarget(name: "greeting", bytesMax: 64 << 10) { bytes in
         var input = FuzzInput(bytes)
         let choices = input.byte()
-        var own = LinkHello(cluster: "c", node: sender, store: 1, boot: 2, shards: 64)
-        let isRequired = choices & 1 == 0
-        if isRequired { own.requireProof() }
+        let own = LinkHello(cluster: "c", node: sender, store: 1, boot: 2, shards: 64)
         var asked: [[UInt8]] = []
         var nonce = [UInt8](repeating: 7, count: LinkHello.nonceBytes)
         nonce[0] = choices
@@ -77,12 +75,7 @@ extension FuzzTarget {
             }
             asked.append(payload)
             guard let step else { return }
-            if case .done(let other, let proof) = step {
-                require(!isRequired, "\(other.node) is believed without a proof")
-                require(other.newestVersion < LinkHello.proofVersion, "\(other.node) could have given a proof")
-                require(proof == nil, "somebody without a key is given a proof")
-                return
-            }
+            if case .done(let other, _) = step { require(false, "\(other.node) is believed without a proof") }
             require(asked.count < 2, "a third frame is waited for")
         }
     } seeds: { samples in
