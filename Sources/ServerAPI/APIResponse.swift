@@ -13,6 +13,8 @@ struct APIResponse: Sendable, Hashable {
     var room: String?
 
     static let jsonType = "application/json"
+    /// A JSON value a line (JSON lines).
+    static let linesType = "application/x-ndjson"
     /// The Prometheus text exposition format.
     static let metricsType = "text/plain; version=0.0.4; charset=utf-8"
 

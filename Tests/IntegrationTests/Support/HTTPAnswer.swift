@@ -22,8 +22,24 @@ struct HTTPAnswer: Sendable {
         }
         let length = headers["content-length"].flatMap { Int($0) } ?? 0
         let body = bytes[end.upperBound...]
+        if headers["transfer-encoding"] == "chunked" {
+            return whole(body).map { HTTPAnswer(status: status, body: $0, headers: headers) }
+        }
         guard body.count >= length else { return nil }
         return HTTPAnswer(status: status, body: String(decoding: body.prefix(length), as: UTF8.self), headers: headers)
+    }
+
+    /// The text of a chunked body; nil while its end is missing.
+    private static func whole(_ chunked: ArraySlice<UInt8>) -> String? {
+        var (rest, bytes): (ArraySlice<UInt8>, [UInt8]) = (chunked, [])
+        while let end = rest.firstIndex(of: UInt8(ascii: "\r")) {
+            guard let length = Int(String(decoding: rest[..<end], as: UTF8.self), radix: 16) else { return nil }
+            if length == 0 { return String(decoding: bytes, as: UTF8.self) }
+            guard rest.endIndex >= end + 2 + length + 2 else { return nil }
+            bytes += rest[(end + 2)..<(end + 2 + length)]
+            rest = rest[(end + 2 + length + 2)...]
+        }
+        return nil
     }
 
     /// The members of the JSON object that the body is.
