@@ -189,6 +189,8 @@ public struct RoomRecord: Sendable, Hashable {
     public var deadline: Timestamp? {
         info.idleCloseSeconds > 0 && !info.closed ? idleDeadline ?? .atNewLeader : nil
     }
+    /// How long messages have been kept.
+    public var lives = RoomLives()
     /// How many robots are here: what a listing counts while the room is not in memory.
     public var robots: Int64 = 0
 

@@ -59,12 +59,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Held messages: the action HOLD in the setting of moderation, the fact `hold`, the commands `decideHeld` and
     /// `withdrawHeld`, the rows `held` and `denied`, and the webhook's kind HELD.
     case held
+    /// Lives of history: the setting `historyDays` of a room, and files of other lives than the standard one.
+    case lives
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held:
+            .polls, .reports, .held, .lives:
             FeatureLevel(2)
         }
     }
@@ -72,7 +74,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .sanctions: nil
+        case .levels, .undelete, .moderators, .logSegments, .sanctions, .lives: nil
         case .seats: "seats"
         case .pins: "pin"
         case .amend: "amend"
@@ -92,7 +94,7 @@ extension CommandBody {
         switch self {
         case .undeleteRoom, .purgeRoom: .undelete
         case .createRoom(_, let set), .updateRoom(let set, _):
-            set.highPerSecond != nil || set.seatsPerUser != nil ? .seats : nil
+            set.highPerSecond != nil || set.seatsPerUser != nil ? .seats : set.historyDays != nil ? .lives : nil
         case .queueSet(let write, _): write.keepOwner || write.locked != nil ? .seats : nil
         case .pin: .pins
         case .amend: .amend

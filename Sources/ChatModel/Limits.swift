@@ -43,6 +43,8 @@ public enum Limits {
     public static let barrageExtBytes = kilobyte
     public static let barrageStyleBytes = 256
     public static let pageItems: Int64 = 100
+    /// The longest life of a room's messages.
+    public static let historyDays: Int64 = 3650
     public static let pageItemsDefault: Int64 = 50
     public static let missedMessages = 100
     public static let membersByID = 20

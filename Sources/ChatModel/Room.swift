@@ -39,6 +39,8 @@ public struct RoomInfo: Sendable, Hashable {
     public var highPerSecond: Int64?
     /// How many transient elements a user may own; 0 is any number.
     public var seatsPerUser: Int64 = 0
+    /// For how many days messages are visible; nil is the node's setting.
+    public var historyDays: Int64?
     public var muted = false
     public var closed = false
     /// Those that have expired since the last change are among them.
@@ -72,6 +74,8 @@ public struct RoomChanges: Sendable, Hashable {
     public var highPerSecond: Int64?
     /// Server API only.
     public var seatsPerUser: Int64?
+    /// Server API only.
+    public var historyDays: Int64?
 
     public init() {}
 }

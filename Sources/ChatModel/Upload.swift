@@ -41,12 +41,15 @@ public struct UploadDraft: Sendable, Hashable {
 /// A kept message that names content.
 public struct UploadReference: Sendable, Hashable {
     public var seq: UInt64
-    /// When the message expires.
+    /// When the files of the message go.
     public var keptUntil: Timestamp
+    /// Of the message; nil: it is visible for as long.
+    public var time: Timestamp?
 
-    public init(seq: UInt64, keptUntil: Timestamp) {
+    public init(seq: UInt64, keptUntil: Timestamp, time: Timestamp? = nil) {
         self.seq = seq
         self.keptUntil = keptUntil
+        self.time = time
     }
 }
 
@@ -76,10 +79,14 @@ public struct UploadRecord: Sendable, Hashable {
     }
 
     /// Whether the room's people may read it.
-    public func isReadable(at now: Timestamp) -> Bool {
+    /// - Parameter since: from when on the room's messages are visible; nil: for as long as they are kept.
+    public func isReadable(at now: Timestamp, visibleSince since: Timestamp? = nil) -> Bool {
         guard digest != nil else { return false }
         return draft.kind == .avatar || shownUntil.map { $0 > now } ?? false
-            || references.contains { $0.keptUntil > now }
+            || references.contains { reference in
+                guard let since, let time = reference.time else { return reference.keptUntil > now }
+                return reference.keptUntil > now && time >= since
+            }
     }
 
     /// When it goes, if nothing happens before; nil: with the room.

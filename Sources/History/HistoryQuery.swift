@@ -13,6 +13,8 @@ public struct HistoryQuery: Sendable, Hashable {
     public var order: Order
     /// Nil: from the newest or the oldest there is.
     public var startTime: Timestamp?
+    /// The oldest time that the room shows; nil: as long as its messages are kept.
+    public var visibleSince: Timestamp?
     /// Only messages before this seq.
     public var beforeSeq: UInt64?
     /// Only messages after this seq.

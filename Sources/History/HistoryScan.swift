@@ -1,58 +1,64 @@
 import ChatModel
 import SQLite
 
-/// Opens a day's file for reading; nil when there is none.
-typealias DayOpener = (Int64) throws(SQLiteError) -> DayReader?
+/// Opens a file for reading; nil when there is none.
+typealias FileOpener = (HistoryFile) throws(SQLiteError) -> DayReader?
 
-/// A walk over a room's history through the day files, in slices: it can be put aside after each and continued later,
+/// A walk over a room's history through its files, in slices: it can be put aside after each and continued later,
 /// so that a rare filter over a busy room does not keep others from reading.
 struct HistoryScan: Sendable {
-    /// Days still to be looked at, the next one last.
-    private var days: [Int64]
+    /// Files still to be looked at, the next one last.
+    private var files: [HistoryFile]
     private let order: HistoryQuery.Order
     private let incarnation: Incarnation
+    private let cutoffs: HistoryCutoffs
     private let earliest: Timestamp
     private let latest: Timestamp?
     private let afterSeq: Int64
     private let beforeSeq: Int64
-    /// The seqs of the current day that are left; nil: the day has not been begun.
+    /// The seqs of the current file that are left; nil: the file has not been begun.
     private var range: ClosedRange<Int64>?
 
     /// - Parameters:
-    ///   - days: the days that have files.
-    ///   - cutoff: the oldest time that is visible.
-    init(_ query: HistoryQuery, days: [Int64], cutoff: Timestamp) {
+    ///   - files: those that there are.
+    ///   - filesMax: at most so many of them are looked at, the first in order.
+    init(_ query: HistoryQuery, files: [HistoryFile], cutoffs: HistoryCutoffs, filesMax: Int = .max) {
         order = query.order
         incarnation = query.incarnation
+        self.cutoffs = cutoffs
         switch query.order {
         case .ascending:
-            earliest = max(query.startTime ?? cutoff, cutoff)
+            earliest = query.startTime ?? Timestamp(.min)
             latest = nil
         case .descending:
-            earliest = cutoff
+            earliest = Timestamp(.min)
             latest = query.startTime
         }
         afterSeq = query.afterSeq.map { Int64(clamping: $0) } ?? -1
         beforeSeq = query.beforeSeq.map { Int64(clamping: $0) } ?? .max
         let (first, last) = (earliest.day, latest?.day ?? .max)
-        let visible = days.filter { $0 >= first && $0 <= last }
-        self.days = query.order == .ascending ? visible.sorted(by: >) : visible.sorted()
+        let visible = files.filter { cutoffs.shows($0) && $0.day >= first && $0.day <= last }
+        self.files = (query.order == .ascending ? visible.sorted(by: >) : visible.sorted()).suffix(filesMax)
     }
 
-    /// Shows rows to `visit` until it returns false or `rowsMax` were shown. Returns whether the walk is over.
+    /// Shows rows to `visit` until it returns false, `rowsMax` were shown, or many files were looked at. Returns whether
+    /// the walk is over.
     mutating func slice(
-        rowsMax: Int, _ columns: DayReader.Columns = .all, open: DayOpener,
+        rowsMax: Int, _ columns: DayReader.Columns = .all, open: FileOpener,
         _ visit: (RowView) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
-        var rowsLeft = rowsMax
-        while let day = days.last {
-            guard let reader = try open(day) else {
-                endDay()
+        var (rowsLeft, filesLeft) = (rowsMax, ReadSlice.filesMax)
+        while let file = files.last {
+            guard filesLeft > 0 else { return false }
+            guard let reader = try open(file) else {
+                endFile()
+                filesLeft -= 1
                 continue
             }
-            if range == nil { range = try seqs(of: day, reader) }
+            if range == nil { range = try seqs(of: file, reader) }
             guard let current = range else {
-                endDay()
+                endFile()
+                filesLeft -= 1
                 continue
             }
             var isWanted = true
@@ -66,14 +72,17 @@ struct HistoryScan: Sendable {
             }
             guard isWanted else { return true }
             range = isWhole ? nil : rest(of: current, after: last)
-            if range == nil { endDay() }
-            if rowsLeft <= 0 { return days.isEmpty }
+            if range == nil {
+                endFile()
+                filesLeft -= 1
+            }
+            if rowsLeft <= 0 { return files.isEmpty }
         }
         return true
     }
 
-    private mutating func endDay() {
-        days.removeLast()
+    private mutating func endFile() {
+        files.removeLast()
         range = nil
     }
 
@@ -84,13 +93,14 @@ struct HistoryScan: Sendable {
         }
     }
 
-    /// The seqs of a day that the query may show; nil when there are none.
-    private func seqs(of day: Int64, _ reader: DayReader) throws(SQLiteError) -> ClosedRange<Int64>? {
+    /// The seqs of a file that the query may show; nil when there are none.
+    private func seqs(of file: HistoryFile, _ reader: DayReader) throws(SQLiteError) -> ClosedRange<Int64>? {
         guard afterSeq < .max, beforeSeq > 0 else { return nil }
         var first = afterSeq + 1
         var last = beforeSeq == .max ? .max : beforeSeq - 1
-        if day == earliest.day { first = max(first, try reader.firstSeq(incarnation, atOrAfter: earliest)) }
-        if let latest, day == latest.day {
+        let earliest = max(earliest, cutoffs.of(file.life))
+        if file.day == earliest.day { first = max(first, try reader.firstSeq(incarnation, atOrAfter: earliest)) }
+        if let latest, file.day == latest.day {
             last = min(last, try reader.firstSeq(incarnation, atOrAfter: latest.adding(milliseconds: 1)) - 1)
         }
         return first <= last ? first...last : nil

@@ -5,25 +5,27 @@ import SQLite
 /// (PROTOCOL.md, "Replies"). A recall does not look for the replies to its message; whoever reads a reply looks for the
 /// message: one look-up by key for each message that a page quotes from outside of itself, mostly in the same day's file.
 struct QuoteCheck: Sendable {
-    /// The days that have files, newest first.
-    private let days: [Int64]
-    private let cutoff: Timestamp
+    /// Newest first.
+    private let files: [HistoryFile]
+    private let cutoffs: HistoryCutoffs
     private let quotedSeq: @Sendable ([UInt8]) -> UInt64?
     private let withoutQuote: @Sendable ([UInt8]) -> [UInt8]
     /// Quoted messages that have been looked for: whether each is there with its body.
     private var known: [UInt64: Bool] = [:]
     /// Rows up to here have been checked.
     private var next = 0
+    /// Files up to here have been looked at for the next row.
+    private var nextFile = 0
 
-    init(days: [Int64], cutoff: Timestamp, _ configuration: StorageConfiguration) {
-        self.days = days.filter { $0 >= cutoff.day }.sorted(by: >)
-        self.cutoff = cutoff
+    init(files: [HistoryFile], cutoffs: HistoryCutoffs, _ configuration: StorageConfiguration) {
+        self.files = files.filter(cutoffs.shows).sorted(by: >)
+        self.cutoffs = cutoffs
         quotedSeq = configuration.quotedSeq
         withoutQuote = configuration.withoutQuote
     }
 
     /// Checks some of the rows, which are all of one room's life. Returns whether all have been.
-    mutating func slice(_ rows: inout [HistoryRow], open: DayOpener) throws(SQLiteError) -> Bool {
+    mutating func slice(_ rows: inout [HistoryRow], open: FileOpener) throws(SQLiteError) -> Bool {
         if next == 0 {
             for row in rows { known[row.seq] = !row.recalled }
         }
@@ -32,9 +34,9 @@ struct QuoteCheck: Sendable {
             let row = rows[next]
             if let seq = quotedSeq(row.payload) {
                 if known[seq] == nil {
-                    guard lookupsLeft > 0 else { return false }
-                    lookupsLeft -= 1
-                    known[seq] = try isThere(seq, before: row, open: open)
+                    known[seq] = try isThere(seq, before: row, &lookupsLeft, open: open)
+                    if known[seq] == nil { return false }
+                    nextFile = 0
                 }
                 if known[seq] != true { rows[next].payload = withoutQuote(row.payload) }
             }
@@ -43,11 +45,20 @@ struct QuoteCheck: Sendable {
         return true
     }
 
-    /// Nothing is quoted before it was said.
-    private func isThere(_ seq: UInt64, before row: HistoryRow, open: DayOpener) throws(SQLiteError) -> Bool {
-        for day in days where day <= row.time.day {
-            guard let state = try open(day)?.state(row.incarnation, seq: Int64(clamping: seq)) else { continue }
-            return !state.recalled && state.time >= cutoff
+    /// Nothing is quoted before it was said. nil: not known yet, and no look-ups are left.
+    private mutating func isThere(
+        _ seq: UInt64, before row: HistoryRow, _ lookupsLeft: inout Int, open: FileOpener
+    ) throws(SQLiteError) -> Bool? {
+        while nextFile < files.count {
+            guard lookupsLeft > 0 else { return nil }
+            let file = files[nextFile]
+            if file.day <= row.time.day {
+                lookupsLeft -= 1
+                if let state = try open(file)?.state(row.incarnation, seq: Int64(clamping: seq)) {
+                    return !state.recalled && state.time >= cutoffs.of(file.life)
+                }
+            }
+            nextFile += 1
         }
         return false
     }

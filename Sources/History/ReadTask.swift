@@ -5,7 +5,7 @@ import SQLite
 protocol ReadTask: Sendable {
     associatedtype Value: Sendable
     /// Does a bounded part of the work; the value when it is done.
-    mutating func slice(open: DayOpener) throws(SQLiteError) -> Value?
+    mutating func slice(open: FileOpener) throws(SQLiteError) -> Value?
 }
 
 enum ReadSlice {
@@ -13,6 +13,8 @@ enum ReadSlice {
     static let rowsMax = 2_048
     /// The most rows that are read with their messages, each of which may have 32 KB and more.
     static let payloadRowsMax = 32
+    /// The most files that are looked at in vain.
+    static let filesMax = 32
     /// Reads of nobody's any more that are dropped at a time.
     static let skippedMax = 256
 }
@@ -33,19 +35,19 @@ struct PageTask: ReadTask {
     private var more: Bool?
 
     init(
-        _ query: HistoryQuery, days: [Int64], cutoff: Timestamp, _ configuration: StorageConfiguration,
-        reader: HistoryReader?
+        _ query: HistoryQuery, files: [HistoryFile], _ configuration: StorageConfiguration, reader: HistoryReader?
     ) {
+        let cutoffs = configuration.cutoffs(room: query.visibleSince)
         self.query = query
         shownBytes = configuration.shownBytes
-        quotes = QuoteCheck(days: days, cutoff: cutoff, configuration)
+        quotes = QuoteCheck(files: files, cutoffs: cutoffs, configuration)
         self.reader = reader
         limit = min(max(query.limit, 1), Int(Limits.pageItems))
         columns = query.withoutPayload || query.types != nil || query.sender != nil ? .withoutPayload : .all
-        scan = HistoryScan(query, days: days, cutoff: cutoff)
+        scan = HistoryScan(query, files: files, cutoffs: cutoffs)
     }
 
-    mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryPage? {
+    mutating func slice(open: FileOpener) throws(SQLiteError) -> HistoryPage? {
         if let more {
             guard try quotes.slice(&rows, open: open) else { return nil }
             return HistoryPage(rows: rows, more: more)
@@ -88,21 +90,40 @@ struct MessageTask: ReadTask {
     let seq: UInt64
     /// With what it holds besides.
     let withCopies: Bool
-    let days: [Int64]
-    let cutoff: Timestamp
-    var quotes: QuoteCheck
+    private let cutoffs: HistoryCutoffs
+    /// Still to be looked at, the newest last.
+    private var files: [HistoryFile]
+    private var quotes: QuoteCheck
+    private var found: HistoryRow?
 
-    mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryRow?? {
-        for day in days.sorted(by: >) where day >= cutoff.day {
-            let seq = Int64(clamping: seq)
-            guard let reader = try open(day), var row = try reader.row(incarnation, seq: seq) else { continue }
-            guard row.time >= cutoff else { return .some(nil) }
-            if withCopies, !row.recalled { row.copies = try reader.copies(incarnation, seq: seq) }
-            var rows = [row]
-            _ = try quotes.slice(&rows, open: open)
-            return .some(rows[0])
+    init(
+        _ incarnation: Incarnation, seq: UInt64, withCopies: Bool, files: [HistoryFile], cutoffs: HistoryCutoffs,
+        _ configuration: StorageConfiguration
+    ) {
+        (self.incarnation, self.seq, self.withCopies, self.cutoffs) = (incarnation, seq, withCopies, cutoffs)
+        self.files = files.filter(cutoffs.shows).sorted()
+        quotes = QuoteCheck(files: files, cutoffs: cutoffs, configuration)
+    }
+
+    mutating func slice(open: FileOpener) throws(SQLiteError) -> HistoryRow?? {
+        if found == nil {
+            var filesLeft = ReadSlice.filesMax
+            while found == nil, let file = files.popLast() {
+                let seq = Int64(clamping: seq)
+                if let reader = try open(file), var row = try reader.row(incarnation, seq: seq) {
+                    guard row.time >= cutoffs.of(file.life) else { return .some(nil) }
+                    if withCopies, !row.recalled { row.copies = try reader.copies(incarnation, seq: seq) }
+                    found = row
+                }
+                filesLeft -= 1
+                if filesLeft == 0 { break }
+            }
         }
-        return .some(nil)
+        guard let found else { return files.isEmpty ? .some(nil) : nil }
+        var rows = [found]
+        let isChecked = try quotes.slice(&rows, open: open)
+        self.found = rows[0]
+        return isChecked ? .some(rows[0]) : nil
     }
 }
 
@@ -123,10 +144,13 @@ struct TailTask: ReadTask {
         }
     }
 
+    /// A room that has said nothing for longer comes without older messages: whoever wants them reads history.
+    private static let filesMax = 64
+
     private let rowsMax: Int
     private let roomIndex: UInt64
     private let memorySeconds: Int64
-    private let cutoff: Timestamp
+    private let earliest: Timestamp
     private let kept: [RememberedCommand]
     private var commandsSince: Timestamp?
     private var scan: HistoryScan
@@ -142,8 +166,10 @@ struct TailTask: ReadTask {
     ///   - memorySeconds: for how long a command is remembered.
     ///   - kept: commands of messages whose rows may be missing (`CommandRows`), in any order.
     ///   - quotes: for rows that are shown.
+    ///   - earliest: of commands of `kept`.
     init(
-        _ incarnation: Incarnation, days: [Int64], cutoff: Timestamp, rowsMax: Int, roomIndex: UInt64,
+        _ incarnation: Incarnation, files: [HistoryFile], cutoffs: HistoryCutoffs, earliest: Timestamp, rowsMax: Int,
+        roomIndex: UInt64,
         memorySeconds: Int64, kept: [RememberedCommand], quotes: QuoteCheck? = nil
     ) {
         self.quotes = quotes
@@ -151,14 +177,14 @@ struct TailTask: ReadTask {
         self.rowsMax = rowsMax
         self.roomIndex = roomIndex
         self.memorySeconds = memorySeconds
-        self.cutoff = cutoff
+        self.earliest = earliest
         self.kept = kept
-        scan = HistoryScan(query, days: days, cutoff: cutoff)
-        commandScan = HistoryScan(query, days: days, cutoff: cutoff)
+        scan = HistoryScan(query, files: files, cutoffs: cutoffs, filesMax: Self.filesMax)
+        commandScan = HistoryScan(query, files: files, cutoffs: cutoffs, filesMax: Self.filesMax)
         hasRows = rowsMax <= 0
     }
 
-    mutating func slice(open: DayOpener) throws(SQLiteError) -> Tail? {
+    mutating func slice(open: FileOpener) throws(SQLiteError) -> Tail? {
         var tail = self.tail
         if !hasRows {
             hasRows = try scan.slice(rowsMax: ReadSlice.payloadRowsMax, open: open) { [rowsMax] row in
@@ -182,14 +208,14 @@ struct TailTask: ReadTask {
         }
         (self.tail, commandsSince) = (tail, since)
         guard isOver else { return nil }
-        let first = max(cutoff, since ?? cutoff)
+        let first = max(earliest, since ?? earliest)
         tail.add(kept.filter { $0.time >= first })
         self.tail = tail
         hasCommands = true
         return try checkedTail(open: open)
     }
 
-    private mutating func checkedTail(open: DayOpener) throws(SQLiteError) -> Tail? {
+    private mutating func checkedTail(open: FileOpener) throws(SQLiteError) -> Tail? {
         guard var quotes else { return tail }
         let isOver = try quotes.slice(&tail.rows, open: open)
         self.quotes = quotes

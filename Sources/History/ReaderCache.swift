@@ -5,7 +5,7 @@ final class ReaderCache {
     struct Key: Hashable {
         /// `ShardStorage`'s own number.
         var storage: UInt64
-        var day: Int64
+        var file: HistoryFile
     }
 
     /// Two days of each of 16 shards and some older ones. Each costs at most 256 KiB of cache and four descriptors.
@@ -14,7 +14,7 @@ final class ReaderCache {
     private var files: [Key: (reader: DayReader, used: UInt64)] = [:]
     private var uses: UInt64 = 0
 
-    /// The file of a day; nil when there is none (any more).
+    /// The file; nil when there is none (any more).
     func reader(_ key: Key, path: String, vfs: String?) throws(SQLiteError) -> DayReader? {
         uses += 1
         if let open = files[key] {

@@ -137,14 +137,14 @@ public final class ShardStorage: Sendable {
                 done(.success(LoadedRoom(catalogue: catalogue, tail: [], commands: [])))
                 return
             }
-            let now = configuration.now()
+            let cutoffs = configuration.cutoffs(room: configuration.visibleSince(record, configuration.now()))
+            let files = writer.fileNames
             let task = TailTask(
-                record.incarnation, days: writer.dayNumbers, cutoff: configuration.cutoff(now),
+                record.incarnation, files: files, cutoffs: cutoffs, earliest: cutoffs.of(.standard),
                 rowsMax: configuration.hotTailRows, roomIndex: record.index,
                 memorySeconds: configuration.commandMemorySeconds,
                 kept: try CommandRows.commands(in: rows, of: record.incarnation),
-                quotes: QuoteCheck(
-                    days: writer.dayNumbers, cutoff: configuration.cutoff(now), configuration))
+                quotes: QuoteCheck(files: files, cutoffs: cutoffs, configuration))
             read(task, of: record.incarnation) { result in
                 done(result.map { LoadedRoom(catalogue: catalogue, tail: $0.rows, commands: $0.commands) })
             }
@@ -163,9 +163,7 @@ public final class ShardStorage: Sendable {
     ) {
         historyReads.add(1, ordering: .relaxed)
         withReads(completion, room: query.incarnation, reader: reader) { [self] writer, done in
-            let cutoff = configuration.cutoff(configuration.now())
-            let task = PageTask(
-                query, days: writer.dayNumbers, cutoff: cutoff, configuration, reader: reader)
+            let task = PageTask(query, files: writer.fileNames, configuration, reader: reader)
             read(task, of: query.incarnation, for: reader, done)
         }
     }
@@ -173,18 +171,18 @@ public final class ShardStorage: Sendable {
     /// One message; nil when there is none or it has expired.
     ///
     /// - Parameters:
+    ///   - since: the oldest time that the room shows; nil: as long as its messages are kept.
     ///   - withCopies: with what it holds besides (`HistoryRow.copies`).
     ///   - reader: as in `page`.
     public func message(
-        _ incarnation: Incarnation, seq: UInt64, withCopies: Bool = false, for reader: HistoryReader? = nil,
-        completion: @escaping @Sendable (Result<HistoryRow?, StorageError>) -> Void
+        _ incarnation: Incarnation, seq: UInt64, visibleSince since: Timestamp? = nil, withCopies: Bool = false,
+        for reader: HistoryReader? = nil, completion: @escaping @Sendable (Result<HistoryRow?, StorageError>) -> Void
     ) {
         historyReads.add(1, ordering: .relaxed)
         withReads(completion, room: incarnation, reader: reader) { [self] writer, done in
-            let cutoff = configuration.cutoff(configuration.now())
             let task = MessageTask(
-                incarnation: incarnation, seq: seq, withCopies: withCopies, days: writer.dayNumbers, cutoff: cutoff,
-                quotes: QuoteCheck(days: writer.dayNumbers, cutoff: cutoff, configuration))
+                incarnation, seq: seq, withCopies: withCopies, files: writer.fileNames,
+                cutoffs: configuration.cutoffs(room: since), configuration)
             read(task, of: incarnation, for: reader, done)
         }
     }
@@ -297,9 +295,9 @@ public final class ShardStorage: Sendable {
             slice: { [self] worker in
                 var task = task
                 do throws(SQLiteError) {
-                    let value = try task.slice { (day) throws(SQLiteError) in
+                    let value = try task.slice { (file) throws(SQLiteError) in
                         try worker.readers.reader(
-                            ReaderCache.Key(storage: number, day: day), path: directory + "/" + UTCDay.fileName(day),
+                            ReaderCache.Key(storage: number, file: file), path: directory + "/" + file.name,
                             vfs: configuration.vfs)
                     }
                     if reader?.isGone == true {

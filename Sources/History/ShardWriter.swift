@@ -26,10 +26,10 @@ final class ShardWriter {
     /// The missing part of the history now. The catalogue follows at a checkpoint, because it must not be ahead of the
     /// rows.
     var missing: MissingHistory?
-    /// The days that have files, and their connections where one is open.
-    private var days: [Int64: DayFile?] = [:]
+    /// The history files, and their connections where one is open.
+    private var files: [HistoryFile: DayFile?] = [:]
     /// Times of the newest rows of files that are not open; a file that nobody writes does not change.
-    private var lastTimes: [Int64: Timestamp] = [:]
+    private var lastTimes: [HistoryFile: Timestamp] = [:]
     /// Taken from the shared state, oldest first, and not in the files yet.
     private var unwritten: [StorageBatch] = []
     var appliedIndex: UInt64
@@ -37,6 +37,8 @@ final class ShardWriter {
     private var retryDelay = ShardWriter.retryDelayMin
     private var isRetryScheduled = false
 
+    /// Files of past days that are written to are closed when more than so many are open.
+    private static let openFilesMax = 24
     private static let retryDelayMin = Duration.milliseconds(100)
     private static let retryDelayMax = Duration.seconds(2)
 
@@ -52,7 +54,7 @@ final class ShardWriter {
         try FileSystem.makeDirectory(directory)
         let names = try FileSystem.names(in: directory)
         for name in names {
-            if let day = UTCDay.day(fileName: name) { days[day] = .some(nil) }
+            if let file = HistoryFile(name: name) { files[file] = .some(nil) }
         }
         lastGeneration = CatalogueName.newest(in: names) ?? 0
         let path = directory + "/" + CatalogueName.fileName(lastGeneration)
@@ -70,11 +72,11 @@ final class ShardWriter {
             _ = try catalogue.database.checkpoint(.passive)
             try removeRests(live: lastGeneration)
             // Readers look at no file's version.
-            for day in days.keys.sorted() {
+            for file in files.keys.sorted() {
                 let isWhole =
-                    try !needsRecovery(day)
-                    && DayFile.format.checkHead(of: self.path(day), at: configuration.level)
-                if !isWhole { _ = try file(day) }
+                    try !needsRecovery(file)
+                    && DayFile.format.checkHead(of: self.path(file), at: configuration.level)
+                if !isWhole { _ = try open(file) }
             }
         } catch {
             closeFiles()
@@ -98,14 +100,14 @@ final class ShardWriter {
     }
 
     private func closeFiles() {
-        for case let file? in days.values { file.close() }
-        days = [:]
+        for case let file? in files.values { file.close() }
+        files = [:]
         catalogue.close()
     }
 
     /// Whether a file was not closed in order. Reading connections cannot mend that; a writing one does on opening.
-    private func needsRecovery(_ day: Int64) -> Bool {
-        let path = path(day)
+    private func needsRecovery(_ file: HistoryFile) -> Bool {
+        let path = path(file)
         return FileSystem.size(path) == 0 || FileSystem.size(path + "-wal") ?? 0 > 0
             || FileSystem.exists(path + "-journal")
     }
@@ -151,21 +153,23 @@ final class ShardWriter {
             }.count)
         let batches = unwritten[..<count]
         let index = batches.reduce(appliedIndex) { max($0, $1.appliedIndex) }
-        let cutoff = configuration.cutoff(configuration.now())
-        var rows: [Int64: [HistoryRow]] = [:]
-        var erasures: [Int64: [Erasure]] = [:]
+        let cutoffs = configuration.cutoffs()
+        var rows: [HistoryFile: [HistoryRow]] = [:]
+        var erasures: [HistoryFile: [Erasure]] = [:]
         for batch in batches {
             // Replay and back-fill bring rows that have expired meanwhile; their file may be gone, and stays gone.
-            for row in batch.history where row.time >= cutoff && UTCDay.isNameable(row.time.day) {
-                rows[row.time.day, default: []].append(row)
+            for row in batch.history where row.time >= cutoffs.of(row.life) && row.file.isNameable {
+                rows[row.file, default: []].append(row)
             }
-            for erasure in batch.erasures where erasure.day >= cutoff.day && UTCDay.isNameable(erasure.day) {
-                erasures[erasure.day, default: []].append(erasure)
+            for erasure in batch.erasures where cutoffs.shows(erasure.file) && erasure.file.isNameable {
+                erasures[erasure.file, default: []].append(erasure)
             }
         }
         // A failure in between leaves some files ahead of others, which the repetition of the same rows mends.
-        for day in Set(rows.keys).union(erasures.keys).sorted() {
-            try file(day).write(rows[day] ?? [], erasures[day] ?? [], applied: index)
+        for file in Set(rows.keys).union(erasures.keys).sorted() {
+            try open(file).write(rows[file] ?? [], erasures[file] ?? [], applied: index)
+            // Recalls may come to any day.
+            if files.values.count(where: { $0 != nil }) > Self.openFilesMax { try syncHistory() }
         }
         // Work for a state that a snapshot has replaced is void.
         for batch in batches where installedIndex == 0 || batch.appliedIndex > installedIndex {
@@ -184,17 +188,17 @@ final class ShardWriter {
         for callback in callbacks { callback() }
     }
 
-    private func path(_ day: Int64) -> String { directory + "/" + UTCDay.fileName(day) }
+    private func path(_ file: HistoryFile) -> String { directory + "/" + file.name }
 
-    /// The writing connection of a day; makes the file when it is missing.
-    func file(_ day: Int64) throws -> DayFile {
-        if let file = days[day] ?? nil { return file }
-        let path = path(day)
+    /// The writing connection of a file; makes it when it is missing.
+    func open(_ name: HistoryFile) throws -> DayFile {
+        if let file = files[name] ?? nil { return file }
+        let path = path(name)
         try FileSystem.rewrite(path + "-wal")
         let file = try DayFile(
             path: path, vfs: configuration.vfs, level: configuration.level, erased: configuration.erased)
-        days[day] = .some(file)
-        lastTimes[day] = nil
+        files[name] = .some(file)
+        lastTimes[name] = nil
         return file
     }
 
@@ -244,17 +248,17 @@ final class ShardWriter {
 
     private func syncHistory() throws {
         let today = configuration.now().day
-        for (day, file) in days {
+        for (name, file) in files {
             guard let file else { continue }
             if file.hasUnsyncedChanges { delaySync() }
             guard try file.checkpoint() else {
                 throw StorageError(.busy, "\(file.database.path): readers kept the checkpoint from finishing")
             }
             // Only recalls and back-fill still come to a past day.
-            if day < today {
-                lastTimes[day] = file.lastTime
+            if name.day < today {
+                lastTimes[name] = file.lastTime
                 file.close()
-                days[day] = .some(nil)
+                files[name] = .some(nil)
             }
         }
     }
@@ -262,7 +266,7 @@ final class ShardWriter {
     func checkpointIfDue(on thread: StorageThread) throws(StorageError) {
         let isDue =
             changes.bytes >= configuration.catalogueBytesMax
-            || days.values.contains { ($0?.database.writeAheadLogPages ?? 0) >= configuration.checkpointPages }
+            || files.values.contains { ($0?.database.writeAheadLogPages ?? 0) >= configuration.checkpointPages }
         if isDue, case .failure(let error) = checkpoint(retryingOn: thread), error.code == .restartNeeded {
             throw error
         }
@@ -316,8 +320,8 @@ final class ShardWriter {
 
     // MARK: - Reading
 
-    /// The days that have files.
-    var dayNumbers: [Int64] { Array(days.keys) }
+    /// The history files that there are.
+    var fileNames: [HistoryFile] { Array(files.keys) }
 
     func load(_ room: RoomID) throws -> [CatalogueRow] { try catalogue.load(room, changes) }
 
@@ -336,31 +340,31 @@ final class ShardWriter {
     /// Removes the files whose last row is not visible any more. Waits for the reader thread to close them, which it
     /// does between two slices; the reader thread never waits for this one.
     func removeExpiredFiles() throws {
-        let cutoff = configuration.cutoff(configuration.now())
-        for day in days.keys.sorted() where day <= cutoff.day {
-            guard try lastTime(day) < cutoff else { continue }
-            if let file = days[day] ?? nil { file.close() }
-            days[day] = nil
-            lastTimes[day] = nil
+        let cutoffs = configuration.cutoffs()
+        for file in files.keys.sorted() where file.day <= cutoffs.of(file.life).day {
+            guard try lastTime(file) < cutoffs.of(file.life) else { continue }
+            if let open = files[file] ?? nil { open.close() }
+            files[file] = nil
+            lastTimes[file] = nil
             _ = readerThread.ask { [number] worker in
-                worker.readers.close(ReaderCache.Key(storage: number, day: day))
+                worker.readers.close(ReaderCache.Key(storage: number, file: file))
             }
-            let path = path(day)
+            let path = path(file)
             // The log of the file goes first: alone it means nothing.
             for suffix in ["-wal", "-shm", ""] { try FileSystem.remove(path + suffix) }
         }
     }
 
     /// The time of a file's newest row; without rows, the end of its day.
-    private func lastTime(_ day: Int64) throws -> Timestamp {
-        if let known = lastTimes[day] { return known }
-        let file = try file(day)
-        let end = Timestamp((day + 1) * Timestamp.millisecondsPerDay - 1)
+    private func lastTime(_ name: HistoryFile) throws -> Timestamp {
+        if let known = lastTimes[name] { return known }
+        let file = try open(name)
+        let end = Timestamp((name.day + 1) * Timestamp.millisecondsPerDay - 1)
         let time = file.lastTime ?? end
-        if day < configuration.now().day, !file.hasUnsyncedChanges {
-            lastTimes[day] = time
+        if name.day < configuration.now().day, !file.hasUnsyncedChanges {
+            lastTimes[name] = time
             file.close()
-            days[day] = .some(nil)
+            files[name] = .some(nil)
         }
         return time
     }

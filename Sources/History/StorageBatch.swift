@@ -54,6 +54,8 @@ public struct HistoryRow: Sendable, Hashable {
     public var recalled: Bool
     /// Takes the place of a row that is there, as its message was amended: the row's command and copies stay. Not kept.
     public var isAmendment = false
+    /// Which file it is in: the same for all of a room's messages of one day. Not in the file itself.
+    public var life = HistoryLife.standard
 
     public init(
         incarnation: Incarnation, seq: UInt64, index: UInt64, time: Timestamp, type: Int, sender: String?,
@@ -82,14 +84,28 @@ public struct Erasure: Sendable, Hashable {
     public var index: UInt64
     /// The payload from here on; nil: `StorageConfiguration.erased` of what is there.
     public var replacement: [UInt8]?
+    /// As in the message's row.
+    public var life = HistoryLife.standard
 
-    public init(incarnation: Incarnation, seq: UInt64, day: Int64, index: UInt64, replacement: [UInt8]? = nil) {
+    public init(
+        incarnation: Incarnation, seq: UInt64, day: Int64, index: UInt64, replacement: [UInt8]? = nil,
+        life: HistoryLife = .standard
+    ) {
+        self.life = life
         self.incarnation = incarnation
         self.seq = seq
         self.day = day
         self.index = index
         self.replacement = replacement
     }
+}
+
+extension HistoryRow {
+    var file: HistoryFile { HistoryFile(day: time.day, life: life) }
+}
+
+extension Erasure {
+    var file: HistoryFile { HistoryFile(day: day, life: life) }
 }
 
 /// The end of a room's life: its catalogue rows go.

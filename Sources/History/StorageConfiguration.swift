@@ -4,7 +4,7 @@ import ChatModel
 public struct StorageConfiguration: Sendable {
     /// The wall clock, for retention only.
     public var now: @Sendable () -> Timestamp
-    /// Rows older than that many days are never returned (PROTOCOL.md, "History").
+    /// Rows older than that many days are never returned, of rooms without a life of their own (PROTOCOL.md, "History").
     public var retentionDays: Int64 = 10
     /// Rows of a room's end that `loadRoom` returns.
     public var hotTailRows = 200
@@ -51,6 +51,9 @@ public struct StorageConfiguration: Sendable {
     public var onHealthChange: @Sendable (StorageHealth) -> Void = { _ in }
     /// Added to every checkpoint of a file, to measure how the system behaves on slower disks.
     public var syncDelayMicroseconds: UInt32 = 0
+    /// From when on a room shows messages, by its catalogue row (`CatalogueRow.isOfLife`); nil: as long as they are kept.
+    /// Called on storage threads.
+    public var visibleSince: @Sendable (_ life: CatalogueRow, _ now: Timestamp) -> Timestamp? = { _, _ in nil }
     /// The cluster's feature level at the start: files are of the formats that it brings.
     public var level = FeatureLevel.newest
     /// The name of a registered SQLite VFS; nil is the operating system's files.
@@ -58,9 +61,8 @@ public struct StorageConfiguration: Sendable {
 
     public init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
 
-    /// The oldest time that is still visible: a message is, while its age is not more than the retention.
-    func cutoff(_ now: Timestamp) -> Timestamp {
-        let (span, overflow) = retentionDays.multipliedReportingOverflow(by: Timestamp.millisecondsPerDay)
-        return now.adding(milliseconds: overflow ? .min : -span)
+    /// The oldest times that are visible now: a message is, while its age is not more than its life.
+    func cutoffs(room: Timestamp? = nil) -> HistoryCutoffs {
+        HistoryCutoffs(now(), standardDays: retentionDays, room: room)
     }
 }

@@ -14,6 +14,7 @@ extension RoomState {
         set.apply(to: &info)
         record = RoomRecord(info: info, incarnation: Incarnation(of: room, createdAt: outcome.stamp.index))
         record?.emptySince = outcome.time
+        if let days = set.historyDays { record?.lives.begin(days) }
         updateMember(creator, &outcome) { $0.role = .creator }
         owe(.created, for: command, &outcome)
         outcome.touchesRoom = true
@@ -33,10 +34,15 @@ extension RoomState {
             set.viewerBudget = nil
             set.highPerSecond = nil
             set.seatsPerUser = nil
+            set.historyDays = nil
         }
         try validate(set)
         guard var info = record?.info else { throw ChatError(.notFound, "there is no room \(room)") }
         guard set != RoomChanges() else { return .room(info) }
+        if let days = set.historyDays {
+            let former = info.historyDays ?? standardDays(command.facts, at: outcome.time)
+            try record?.lives.change(from: former, to: days, at: outcome.time)
+        }
         let idleCloseSeconds = info.idleCloseSeconds
         set.apply(to: &info)
         record?.info = info
@@ -47,6 +53,12 @@ extension RoomState {
         return .room(info)
     }
 
+    /// The life of messages of rooms that have none of their own, as the leader states it.
+    private func standardDays(_ facts: CommandFacts, at time: Timestamp) -> Int64 {
+        let life = facts.keptSince.map { time.milliseconds(since: $0) } ?? Self.lifeMilliseconds
+        return max(1, life / Timestamp.millisecondsPerDay)
+    }
+
     private func validate(_ set: RoomChanges) throws(ChatError) {
         for (value, field) in [
             (set.slowModeSeconds, "slowModeSeconds"), (set.idleCloseSeconds, "idleCloseSeconds"),
@@ -55,6 +67,9 @@ extension RoomState {
             if let value, value < 0 {
                 throw ChatError(.badParameter, "\(field) is at least 0", field: field)
             }
+        }
+        if let days = set.historyDays, !(1...Limits.historyDays).contains(days) {
+            throw ChatError(.badParameter, "historyDays is 1 to \(Limits.historyDays)", field: "historyDays")
         }
     }
 
@@ -159,5 +174,6 @@ extension RoomChanges {
         if let viewerBudget { info.viewerBudget = viewerBudget == 0 ? nil : viewerBudget }
         if let highPerSecond { info.highPerSecond = highPerSecond }
         if let seatsPerUser { info.seatsPerUser = seatsPerUser }
+        if let historyDays { info.historyDays = historyDays }
     }
 }

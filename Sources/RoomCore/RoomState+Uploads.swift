@@ -120,7 +120,8 @@ extension RoomState {
                 guard record.references.count < Limits.referencesPerUpload else { continue }
                 let life = keptSince.map { outcome.time.milliseconds(since: $0) } ?? Self.lifeMilliseconds
                 record.references.append(
-                    UploadReference(seq: seq, keptUntil: outcome.time.adding(milliseconds: max(0, life))))
+                    UploadReference(
+                        seq: seq, keptUntil: outcome.time.adding(milliseconds: max(0, life)), time: outcome.time))
             } else {
                 record.shownUntil = outcome.time.adding(seconds: Limits.uploadSeconds)
             }

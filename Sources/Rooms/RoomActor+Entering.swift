@@ -29,6 +29,8 @@ extension RoomActor {
     private func needsStorage(_ since: UInt64, epoch: String?) -> Bool {
         let lastSeq = state.lastSeq
         guard let epoch, epoch == self.epoch, since <= lastSeq else { return false }
+        // Storage finds out whether the next one has expired, which the tail may still have.
+        if let next = tail.message(seq: since + 1), next.time < visibleSince { return true }
         return !tail.holdsAll(after: since, lastSeq: lastSeq)
     }
 

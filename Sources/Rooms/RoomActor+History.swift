@@ -69,7 +69,9 @@ extension RoomActor {
     /// A page of rows, of everything that has been applied.
     func rows(_ query: HistoryQuery, for reader: HistoryReader? = nil) async throws(ChatError) -> History.HistoryPage {
         await writtenRows()
-        return try await stored { storage.page(query, for: reader, completion: $0) }
+        var query = query
+        query.visibleSince = visibleSince
+        return try await stored { [query] in storage.page(query, for: reader, completion: $0) }
     }
 
     /// One row, of everything that has been applied. Throws `missing` when there is none.
@@ -78,8 +80,10 @@ extension RoomActor {
         for reader: HistoryReader? = nil
     ) async throws(ChatError) -> HistoryRow {
         await writtenRows()
+        let since = visibleSince
         let row = try await stored {
-            storage.message(incarnation, seq: seq, withCopies: withCopies, for: reader, completion: $0)
+            storage.message(
+                incarnation, seq: seq, visibleSince: since, withCopies: withCopies, for: reader, completion: $0)
         }
         guard let row else { throw missing }
         return row
@@ -113,7 +117,7 @@ extension RoomActor {
     /// The same for somebody who is here: the newest messages stay in memory when they have expired.
     func shownMessage(_ messageID: String, for reader: HistoryReader) async throws(ChatError) -> Message {
         let message = try await message(messageID, for: reader)
-        guard message.time >= context.policy.keptSince(context.now()) else {
+        guard message.time >= visibleSince else {
             throw ChatError(.notFound, "the message \(messageID) has expired", field: "messageId")
         }
         return message

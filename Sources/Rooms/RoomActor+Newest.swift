@@ -143,8 +143,7 @@ extension RoomActor {
 
     /// Messages that have expired are unreachable at once, also those that the tail has.
     private func newest(_ wanted: Int, bytesMax: Int) -> [Message] {
-        let oldest = context.now().adding(
-            milliseconds: -context.policy.retentionDays * Timestamp.millisecondsPerDay)
+        let oldest = visibleSince
         let messages = tail.newest(wanted, lastSeq: state.lastSeq).filter { $0.time >= oldest }
         return messages.suffix(EnterResult.fittingMissed(messages.reversed(), within: bytesMax))
     }

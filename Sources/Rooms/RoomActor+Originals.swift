@@ -12,7 +12,7 @@ extension RoomActor {
         do throws(ChatError) {
             let message = try await message(messageID)
             // The newest messages stay in memory when they have expired.
-            guard message.time >= context.policy.keptSince(context.now()) else {
+            guard message.time >= visibleSince else {
                 throw ChatError(.notFound, "the message \(messageID) has expired", field: "messageId")
             }
             return message
@@ -122,7 +122,7 @@ extension RoomActor {
     }
 
     func shown(_ pinned: [PinnedMessage]) -> [PinnedMessage] {
-        let cutoff = context.policy.keptSince(context.now())
+        let cutoff = visibleSince
         return pinned.filter { $0.time >= cutoff }
     }
 }

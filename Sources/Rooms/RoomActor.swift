@@ -215,12 +215,13 @@ actor RoomActor {
             tail.append(message)
             if turn.unwrittenFrom == nil { turn.unwrittenFrom = seq }
             turn.hasUnwrittenHistory = true
-            rows.history.append(
-                HistoryRow(
-                    incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
-                    type: message.body.type.number, sender: message.from?.user.text, command: key,
-                    payload: HistoryCodec.encode(message),
-                    copies: copies.isEmpty ? nil : HistoryCodec.encode(copies: copies)))
+            var row = HistoryRow(
+                incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
+                type: message.body.type.number, sender: message.from?.user.text, command: key,
+                payload: HistoryCodec.encode(message),
+                copies: copies.isEmpty ? nil : HistoryCodec.encode(copies: copies))
+            row.life = life(on: message.time.day)
+            rows.history.append(row)
         case .erase(let seq, let day):
             guard let incarnation else { return }
             tail.erase(seq: seq)
@@ -229,7 +230,8 @@ actor RoomActor {
             // A recall that tells nobody has no seq of its own, so pages for those who enter would go on to show it.
             endMissedPages()
             turn.hasUnwrittenHistory = true
-            rows.erasures.append(Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index))
+            rows.erasures.append(
+                Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index, life: life(on: day)))
         case .amend(let message):
             guard let seq = message.seq, let incarnation else { return }
             tail.amend(message)
@@ -242,6 +244,7 @@ actor RoomActor {
                 type: message.body.type.number, sender: message.from?.user.text, command: nil,
                 payload: HistoryCodec.encode(message))
             row.isAmendment = true
+            row.life = life(on: message.time.day)
             rows.history.append(row)
         case .publish(let message):
             publish(message)
@@ -451,15 +454,18 @@ actor RoomActor {
             facts.mediaID =
                 MediaID(in: id, random: (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))).text
         }
-        if body?.namesContent == true { facts.keptSince = context.policy.keptSince(context.now()) }
+        if body?.namesContent == true { facts.keptSince = contentKeptSince }
         if case .openPoll? = body {
             facts.pollKey = PollKey(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
         }
         switch body {
-        case .pin, .report: facts.keptSince = context.policy.keptSince(context.now())
+        case .pin, .report: facts.keptSince = visibleSince
+        // For rooms that have no life of their own.
+        case .updateRoom(let set, _) where set.historyDays != nil:
+            facts.keptSince = context.policy.keptSince(context.now())
         // The message that waits may name content.
         case .decideHeld, .expire:
-            if state.heldCount > 0 { facts.keptSince = context.policy.keptSince(context.now()) }
+            if state.heldCount > 0 { facts.keptSince = contentKeptSince }
         default: break
         }
         if case .post(let draft)? = body, !draft.to.isEmpty {

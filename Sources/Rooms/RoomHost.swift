@@ -22,7 +22,7 @@ public final class RoomHost: Sendable {
     private let hosts = Mutex<[LoopBound<LoopHost>]>([])
     private let store = Mutex<LogStore?>(nil)
     /// The oldest time of messages that have not expired, as it is now.
-    private let keptSince = Mutex<@Sendable () -> Timestamp>({ Timestamp(.min) })
+    private let keptSince = Mutex<@Sendable (RoomRecord) -> Timestamp>({ _ in Timestamp(.min) })
     private let node: NodeID
     private let calls: RoomCalls
 
@@ -92,7 +92,9 @@ public final class RoomHost: Sendable {
     /// Opens every shard and begins to serve. Throws `RaftError` when a log contradicts itself.
     public func start(_ given: Dependencies) async throws {
         store.withLock { $0 = given.store }
-        keptSince.withLock { $0 = { given.policy.keptSince(given.now()) } }
+        keptSince.withLock {
+            $0 = { $0.visibleSince(given.now(), standardDays: given.policy.retentionDays) }
+        }
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
         let slots = TransferSlots()
         for (number, loop) in loops.enumerated() {
@@ -342,7 +344,7 @@ public final class RoomHost: Sendable {
         switch value {
         case .room(let record):
             var info = record.info
-            let keptSince = keptSince.withLock { $0() }
+            let keptSince = keptSince.withLock { $0(record) }
             info.pinned.removeAll { $0.time < keptSince }
             return RoomView(
                 info: info, online: online[row.room].map { Int64($0) } ?? record.robots, shard: shard,

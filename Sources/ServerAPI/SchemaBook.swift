@@ -84,6 +84,7 @@ struct SchemaBook: Sendable {
         "QueueSetBody.locked": "Only managers of the room change it. Absent: as it is.",
         "Room.highPerSecond": "HIGH messages a second; further ones count as NORMAL.",
         "Room.seatsPerUser": "Transient elements of the queue that a user may own; 0: any number.",
+        "Room.historyDays": "For how many days its messages are visible; absent: the setting of the nodes.",
         "Tally.by": "Those who add to it; ANYONE when absent.",
         "TallySettings.total": "Absent: as it is, and 0 at first.",
         "TallySettings.closed": "A closed tally takes nothing more.",

@@ -140,7 +140,7 @@ import Testing
             #"{"value":"v","owner":"bob","transient":true,"ifVersion":0,"keepOwner":false,"locked":true}"#,
         "setQueueElements": #"{"values":{"a":"1","b":"2"}}"#, "takeQueueElement": #"{"key":"a"}"#,
         "createRoom":
-            #"{"id":"r1","creator":"ann","viewerBudget":3,"highPerSecond":50,"seatsPerUser":1,"idleCloseSeconds":0}"#,
+            #"{"id":"r1","creator":"ann","viewerBudget":3,"highPerSecond":50,"seatsPerUser":1,"historyDays":30,"idleCloseSeconds":0}"#,
         "updateRoom": #"{"name":"N","notify":false,"notifyExt":"x","entry":"USERS","operator":"ann"}"#,
         "closeRoom": #"{"notify":true,"operator":{"user":"ann","nick":"Ann"}}"#,
         "sendMessage":

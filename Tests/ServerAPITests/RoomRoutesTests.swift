@@ -14,7 +14,7 @@ import Testing
                 """
                 {"id":"r1","creator":"ann","name":"Evening","announcement":"hi","ext":"e","broadcastUrl":"https://b",
                 "entry":"INVITED","queueLevel":"OWNER","enterExitNotify":"NONE","slowModeSeconds":3,
-                "idleCloseSeconds":60,"viewerBudget":20,"highPerSecond":50,"seatsPerUser":1,"unknown":[1]}
+                "idleCloseSeconds":60,"viewerBudget":20,"highPerSecond":50,"seatsPerUser":1,"historyDays":3650,"unknown":[1]}
                 """, headers: ["Idempotency-Key": "k1"])
             #expect(answer.status == 200)
             #expect(answer.headers["content-type"] == "application/json")
@@ -32,7 +32,7 @@ import Testing
             set.slowModeSeconds = 3
             set.idleCloseSeconds = 60
             set.viewerBudget = 20
-            (set.highPerSecond, set.seatsPerUser) = (50, 1)
+            (set.highPerSecond, set.seatsPerUser, set.historyDays) = (50, 1, 3650)
             let expected = FakeCluster.Call.perform(
                 .createRoom(creator: FakeCluster.user("ann"), set: set), r1, .system, id: "k1")
             #expect(cluster.calls == [expected])
@@ -171,6 +171,7 @@ import Testing
         (#"{"enterExitNotify":1}"#, "enterExitNotify"),
         (#"{"slowModeSeconds":-1}"#, "slowModeSeconds"), (#"{"viewerBudget":0}"#, "viewerBudget"),
         (#"{"highPerSecond":0}"#, "highPerSecond"), (#"{"highPerSecond":51}"#, "highPerSecond"),
+        (#"{"historyDays":0}"#, "historyDays"), (#"{"historyDays":3651}"#, "historyDays"),
         (#"{"seatsPerUser":-1}"#, "seatsPerUser"), (#"{"seatsPerUser":1000001}"#, "seatsPerUser"),
         (#"{"idleCloseSeconds":-1}"#, "idleCloseSeconds"), (#"{"operator":"a b"}"#, "operator"),
     ])

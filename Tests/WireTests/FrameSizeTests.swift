@@ -39,6 +39,7 @@ import Testing
             var info = RoomInfo(id: try #require(RoomID(user.text)), creator: user, createdAt: Timestamp(.max))
             (info.name, info.announcement, info.ext, info.broadcastUrl) = (text, text, text, text)
             (info.highPerSecond, info.seatsPerUser) = (.max, .max)
+            info.historyDays = .max
             (info.slowModeSeconds, info.idleCloseSeconds, info.viewerBudget) = (.max, .max, .max)
             let view = RoomView(info: info, online: .max)
             #expect(json(view) <= FrameSize.of(info) && protobuf(view) <= FrameSize.of(info))

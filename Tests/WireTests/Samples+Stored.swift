@@ -111,6 +111,10 @@ extension Samples {
         record.robots = int64()
         record.kicks = list(10) { RecordedKick($0.user(), at: $0.time(), $0.any(KickReason.self)) }
         record.everybodyOutAt = maybe { $0.time() }
+        record.lives.floor = maybe { $0.time() }
+        record.lives.spans = list { samples in
+            RoomLives.Span(fromDay: samples.int64(0...100_000), life: samples.any(HistoryLife.self))
+        }
         var member = MemberRecord(role: any(FixedMemberRole.self), since: time())
         (member.muted, member.blacklisted) = (bool(), bool())
         (member.tempMutedUntil, member.bannedUntil) = (maybe { $0.time() }, maybe { $0.time() })

@@ -92,6 +92,7 @@ struct Samples {
         set.viewerBudget = maybe { $0.int64(1...1000) }
         set.highPerSecond = maybe { $0.int64(1...50) }
         set.seatsPerUser = maybe { $0.int64(0...1000) }
+        set.historyDays = maybe { $0.int64(1...3650) }
         return set
     }
 
@@ -105,6 +106,7 @@ struct Samples {
         info.idleCloseSeconds = stored ? int64() : 0
         info.viewerBudget = maybe { $0.int64() }
         (info.highPerSecond, info.seatsPerUser) = (maybe { $0.int64() }, int64())
+        info.historyDays = maybe { $0.int64(1...3650) }
         (info.muted, info.closed) = (bool(), bool())
         info.pinned = list(10) { $0.pinned(stored: stored) }
         return info
@@ -206,7 +208,9 @@ struct Samples {
     mutating func uploadRecord() -> UploadRecord {
         var record = UploadRecord(draft: upload(), user: maybe { $0.user() }, createdAt: time())
         (record.digest, record.isInline) = (maybe { $0.text() }, bool())
-        record.references = list { UploadReference(seq: $0.uint64(), keptUntil: $0.time()) }
+        record.references = list { samples in
+            UploadReference(seq: samples.uint64(), keptUntil: samples.time(), time: samples.maybe { $0.time() })
+        }
         (record.shownUntil, record.replacedAt) = (maybe { $0.time() }, maybe { $0.time() })
         record.heldUntil = maybe { $0.time() }
         return record

@@ -81,6 +81,7 @@ export interface RoomInfo {
   highPerSecond?: number;
   /** How many transient elements a user may own; 0: any number. */
   seatsPerUser?: number;
+  historyDays?: number;
   muted: boolean;
   closed: boolean;
   /** Everybody who is here: oneself, anonymous members, robots. */
@@ -256,7 +257,7 @@ export type NotificationBody =
   | Notice<302, { online: number }>
   | Notice<303 | 304 | 305 | 306 | 307 | 308 | 309 | 310 | 311 | 313 | 315 | 318 | 319, Nothing>
   /** `set` has the changed texts; what only the server API sets may be among them. */
-  | Notice<312, { set: RoomChanges & { entry?: Entry; viewerBudget?: number; highPerSecond?: number; seatsPerUser?: number } }>
+  | Notice<312, { set: RoomChanges & { entry?: Entry; viewerBudget?: number; highPerSecond?: number; seatsPerUser?: number; historyDays?: number } }>
   | Notice<314, { seconds: number }>
   | Notice<316, { set: MemberChanges }>
   | Notice<317, QueueChange>

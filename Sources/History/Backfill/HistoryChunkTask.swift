@@ -4,7 +4,7 @@ import Wire
 
 /// Reads the next rows of a day that a replica lacks.
 struct HistoryChunkTask: ReadTask {
-    let day: Int64
+    let file: HistoryFile
     /// Rows that no later entry has changed are not wanted.
     let changedAfter: UInt64
     /// As of which entry rows are wanted; nil: as they are.
@@ -17,10 +17,10 @@ struct HistoryChunkTask: ReadTask {
     private var bytes: [UInt8] = []
 
     init(
-        day: Int64, after cursor: HistoryCursor?, changedAfter: UInt64, notAfter: UInt64?, cutoff: Timestamp,
+        _ file: HistoryFile, after cursor: HistoryCursor?, changedAfter: UInt64, notAfter: UInt64?, cutoff: Timestamp,
         bytesMax: Int, isAmended: @escaping @Sendable ([UInt8]) -> Bool
     ) {
-        self.day = day
+        self.file = file
         first = cursor
         self.cursor = cursor
         self.changedAfter = changedAfter
@@ -30,9 +30,9 @@ struct HistoryChunkTask: ReadTask {
         self.isAmended = isAmended
     }
 
-    mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryChunk? {
+    mutating func slice(open: FileOpener) throws(SQLiteError) -> HistoryChunk? {
         // The day has expired meanwhile: there is nothing to get any more.
-        guard let reader = try open(day) else { return chunk(next: nil) }
+        guard let reader = try open(file) else { return chunk(next: nil) }
         var (bytes, cursor, isFull) = (bytes, cursor, false)
         let isWhole = try reader.records(after: cursor, changedAfter: changedAfter, rowsMax: ReadSlice.rowsMax) {
             [cutoff, bytesMax, notAfter, isAmended] place, record in
@@ -54,21 +54,23 @@ struct HistoryChunkTask: ReadTask {
     }
 
     private func chunk(next: HistoryCursor?) -> HistoryChunk {
-        HistoryChunk(day: day, after: first, bytes: bytes, next: next)
+        HistoryChunk(day: file.number, after: first, bytes: bytes, next: next)
     }
 }
 
-/// Reads until when the days of a shard were changed.
+/// Reads until when the files of a shard were changed.
 struct ManifestTask: ReadTask {
-    private var days: [Int64]
+    private var files: [HistoryFile]
     private var found: [HistoryManifest.Day] = []
 
-    init(days: [Int64]) { self.days = days.sorted(by: >) }
+    init(files: [HistoryFile]) { self.files = files.sorted(by: >) }
 
-    /// A day at a time.
-    mutating func slice(open: DayOpener) throws(SQLiteError) -> HistoryManifest? {
-        guard let day = days.popLast() else { return HistoryManifest(days: found) }
-        if let index = try open(day)?.lastIndex() { found.append(HistoryManifest.Day(day: day, lastIndex: index)) }
+    /// A file at a time.
+    mutating func slice(open: FileOpener) throws(SQLiteError) -> HistoryManifest? {
+        guard let file = files.popLast() else { return HistoryManifest(days: found) }
+        if let index = try open(file)?.lastIndex() {
+            found.append(HistoryManifest.Day(day: file.number, lastIndex: index))
+        }
         return nil
     }
 }

@@ -3,7 +3,7 @@ import ChatModel
 /// Which days of history a shard has.
 public struct HistoryManifest: Sendable, Hashable {
     public struct Day: Sendable, Hashable {
-        /// Counted from 1970-01-01, UTC.
+        /// A file (`HistoryFile.number`): for the standard life the day, counted from 1970-01-01, UTC.
         public var day: Int64
         /// No log entry after this one has changed anything in the day.
         public var lastIndex: UInt64
@@ -14,8 +14,8 @@ public struct HistoryManifest: Sendable, Hashable {
         }
     }
 
-    /// More days than any retention has; more are refused.
-    public static let daysMax = 4_096
+    /// More files than all lives together have; more are refused.
+    public static let daysMax = 12_288
 
     /// Oldest first.
     public var days: [Day]

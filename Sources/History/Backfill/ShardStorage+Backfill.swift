@@ -14,7 +14,7 @@ extension ShardStorage {
     ) {
         withReads(completion) { [self] writer, done in
             try writer.checkGivesHistory(atLeast: index)
-            read(ManifestTask(days: writer.dayNumbers), done)
+            read(ManifestTask(files: writer.fileNames), done)
         }
     }
 
@@ -33,10 +33,13 @@ extension ShardStorage {
     ) {
         withReads(completion) { [self] writer, done in
             try writer.checkGivesHistory(atLeast: index)
-            let cutoff = configuration.cutoff(configuration.now())
+            guard let file = HistoryFile(number: day) else {
+                throw StorageError(.malformed, "there is no history file \(day)")
+            }
             read(
                 HistoryChunkTask(
-                    day: day, after: cursor, changedAfter: changedAfter, notAfter: notAfter, cutoff: cutoff,
+                    file, after: cursor, changedAfter: changedAfter, notAfter: notAfter,
+                    cutoff: configuration.cutoffs().of(file.life),
                     bytesMax: max(1, bytesMax), isAmended: configuration.isAmended),
                 done)
         }

@@ -15,7 +15,7 @@ extension ShardWriter {
         _ manifest: HistoryManifest, snapshotIndex: UInt64, on thread: StorageThread
     ) throws -> MissingHistory? {
         guard manifest.days.count <= HistoryManifest.daysMax,
-            manifest.days.allSatisfy({ UTCDay.isNameable($0.day) })
+            manifest.days.allSatisfy({ HistoryFile(number: $0.day) != nil })
         else { throw StorageError(.malformed, "a manifest of \(manifest.days.count) days") }
         try checkIsMissing(snapshotIndex)
         missing?.plan(manifest)
@@ -28,8 +28,8 @@ extension ShardWriter {
         var reader = DelimitedReader<HistoryRecord>()
         let records = try reader.append(chunk.bytes)
         let rows = records.compactMap(\.row)
-        guard reader.waitingBytes == 0, UTCDay.isNameable(chunk.day),
-            rows.allSatisfy({ $0.time.day == chunk.day })
+        guard reader.waitingBytes == 0, let file = HistoryFile(number: chunk.day),
+            rows.allSatisfy({ $0.time.day == file.day })
         else { throw StorageError(.malformed, "a chunk of history ends within a row, or has one of another day") }
         try checkIsMissing(snapshotIndex)
         var advanced = missing
@@ -38,17 +38,17 @@ extension ShardWriter {
         }
         // Earlier rows go first, as everywhere; it also tells of a disk that takes nothing.
         try flush(on: thread)
-        let cutoff = configuration.cutoff(configuration.now())
+        let cutoff = configuration.cutoffs().of(file.life)
         let erasures = records.compactMap(\.erasure).map { erasure in
             Erasure(
-                incarnation: erasure.incarnation, seq: erasure.seq, day: chunk.day, index: erasure.index,
-                replacement: erasure.replacement)
+                incarnation: erasure.incarnation, seq: erasure.seq, day: file.day, index: erasure.index,
+                replacement: erasure.replacement, life: file.life)
         }
         // A day that has expired here is not begun again.
-        let visible = chunk.day >= cutoff.day ? rows.filter { $0.time >= cutoff } : []
-        if !visible.isEmpty || (!erasures.isEmpty && chunk.day >= cutoff.day) {
+        let visible = file.day >= cutoff.day ? rows.filter { $0.time >= cutoff } : []
+        if !visible.isEmpty || (!erasures.isEmpty && file.day >= cutoff.day) {
             do {
-                try file(chunk.day).write(visible, erasures, applied: 0)
+                try open(file).write(visible, erasures, applied: 0)
             } catch {
                 let failure = StorageError(any: error)
                 if failure.code == .restartNeeded || failure.code == .corrupt { note(failure) }

@@ -4,21 +4,25 @@ import SQLite
 /// Where a snapshot finds the commands that made its rooms' newest messages: the end of the shard's history, and what
 /// stands in for it where the source lacks some itself.
 struct CommandSource {
-    let open: DayOpener
-    private let days: [Int64]
+    let open: FileOpener
+    private let files: [HistoryFile]
     private let earliest: Timestamp
     private let memorySeconds: Int64
 
     /// To be made while nothing is written.
     ///
-    /// - Parameter days: the days that have files.
-    init(days: [Int64], memorySeconds: Int64, open: @escaping DayOpener) throws(SQLiteError) {
+    /// - Parameter files: those that there are.
+    init(files: [HistoryFile], memorySeconds: Int64, open: @escaping FileOpener) throws(SQLiteError) {
         self.open = open
         self.memorySeconds = memorySeconds
         var last: Timestamp?
-        for day in days.sorted(by: >) where last == nil { last = try open(day)?.lastTime() }
+        for file in files.sorted(by: >) {
+            // Files of one day are not in the order of their times.
+            if let last, file.day < last.day { break }
+            if let time = try open(file)?.lastTime() { last = max(last ?? time, time) }
+        }
         guard let newest = last else {
-            self.days = []
+            self.files = []
             earliest = Timestamp(.min)
             return
         }
@@ -26,7 +30,7 @@ struct CommandSource {
         // by once the memory; twice, since a leader that restarts may have a clock that is behind the former one's.
         let first = newest.adding(seconds: -memorySeconds).adding(seconds: -memorySeconds)
         earliest = first
-        self.days = days.filter { $0 >= first.day }
+        self.files = files.filter { $0.day >= first.day }
     }
 
     /// The commands that a loaded room would remember.
@@ -36,7 +40,8 @@ struct CommandSource {
     ///   - kept: what `CommandRows` say of it.
     func task(of room: CatalogueRow, kept: [RememberedCommand]) -> TailTask {
         TailTask(
-            room.incarnation, days: days, cutoff: earliest, rowsMax: 0, roomIndex: room.index,
+            room.incarnation, files: files, cutoffs: HistoryCutoffs(earliest, standardDays: 0, room: earliest),
+            earliest: earliest, rowsMax: 0, roomIndex: room.index,
             memorySeconds: memorySeconds, kept: kept)
     }
 }

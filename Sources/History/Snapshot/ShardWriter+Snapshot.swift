@@ -12,16 +12,16 @@ extension ShardWriter {
         _ = try checkpoint().get()
         state.update { $0.snapshots += 1 }
         let path = catalogue.database.path
-        let days = dayNumbers
+        let files = fileNames
         // While this thread waits nothing can replace the file or add to history. The reader thread never waits for it.
         let opened = readerThread.ask {
             [number, directory, configuration, state] worker -> Result<UInt64, StorageError> in
             let readers = worker.readers
             do throws(SQLiteError) {
-                let commands = try CommandSource(days: days, memorySeconds: configuration.commandMemorySeconds) {
-                    (day) throws(SQLiteError) in
+                let commands = try CommandSource(files: files, memorySeconds: configuration.commandMemorySeconds) {
+                    (file) throws(SQLiteError) in
                     try readers.reader(
-                        ReaderCache.Key(storage: number, day: day), path: directory + "/" + UTCDay.fileName(day),
+                        ReaderCache.Key(storage: number, file: file), path: directory + "/" + file.name,
                         vfs: configuration.vfs)
                 }
                 let reader = try CatalogueReader(

@@ -87,8 +87,7 @@ extension RoomActor {
 
     /// The first seq that is in memory and has not expired; what is before it must be read from history.
     private var firstReachable: UInt64 {
-        let cutoff = context.now().adding(
-            milliseconds: -context.policy.retentionDays * Timestamp.millisecondsPerDay)
+        let cutoff = visibleSince
         guard let first = tail.firstSeq, first > 0 else { return state.lastSeq + 1 }
         let oldest = tail.messages(after: first - 1, lastSeq: state.lastSeq, limit: 1)?.first
         if let oldest, oldest.time >= cutoff { return first }

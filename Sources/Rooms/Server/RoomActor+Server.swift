@@ -51,7 +51,8 @@ extension RoomActor {
                 .success(
                     .media(
                         MediaStatus(
-                            record: record, isReaderHere: isHere ?? false, isReadable: record.isReadable(at: now)))))
+                            record: record, isReaderHere: isHere ?? false,
+                            isReadable: record.isReadable(at: now, visibleSince: visibleSince)))))
         case .message(let messageID):
             read(to) { room throws(ChatError) in .message(try await room.message(messageID)) }
         case .copies(let messageIDs, let user):

@@ -11,6 +11,7 @@ enum RoomBounds {
     static let highPerSecond = FieldLimit.integers(1, Limits.highPerSecond)
     /// No queue has more elements.
     static let seatsPerUser = FieldLimit.integers(0, 1_000_000)
+    static let historyDays = FieldLimit.integers(1, Limits.historyDays)
 }
 
 /// The facts as the log and the catalogue keep them; clients see `RoomView`.
@@ -47,6 +48,7 @@ extension RoomInfo: WireMessage {
     fileprivate mutating func walkLaterFacts<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.optional(22, "highPerSecond", &highPerSecond)
         try walker.shown(23, "seatsPerUser", &seatsPerUser)
+        try walker.optional(24, "historyDays", &historyDays)
     }
 }
 
@@ -94,6 +96,7 @@ extension RoomChanges: WireMessage {
         // Below 20 and 21, which `ChangedFields` has behind these.
         try walker.optional(14, "highPerSecond", &highPerSecond, RoomBounds.highPerSecond)
         try walker.optional(15, "seatsPerUser", &seatsPerUser, RoomBounds.seatsPerUser)
+        try walker.optional(16, "historyDays", &historyDays, RoomBounds.historyDays)
         try walker.optional(19, "idleCloseSeconds", &idleCloseSeconds, RoomBounds.idleCloseSeconds)
     }
 }

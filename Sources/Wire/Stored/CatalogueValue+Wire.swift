@@ -15,7 +15,24 @@ extension RoomRecord: WireMessage {
         try walker.repeated(8, "recentServerHigh", &recentServerHigh)
         try walker.repeated(9, "kicks", &kicks)
         try walker.optional(10, "everybodyOutAt", &everybodyOutAt)
+        try walker.repeated(11, "lives", &lives.spans)
+        try walker.optional(12, "historyFloor", &lives.floor)
         if W.isDecoding { incarnation = Incarnation(number) }
+    }
+}
+
+extension RoomLives.Span: WireMessage {
+    public static var blank: RoomLives.Span { RoomLives.Span(fromDay: 0, life: .standard) }
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var number = UInt32(life.rawValue)
+        try walker.shown(1, "fromDay", &fromDay)
+        try walker.shown(2, "life", &number)
+        guard W.isDecoding else { return }
+        guard let known = UInt8(exactly: number).flatMap(HistoryLife.init(rawValue:)) else {
+            throw ChatError(.badParameter, "there is no life \(number)", field: "life")
+        }
+        life = known
     }
 }
 

@@ -22,6 +22,7 @@ extension UploadReference: WireMessage {
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.shown(1, "seq", &seq)
         try walker.required(2, "keptUntil", &keptUntil)
+        try walker.optional(3, "time", &time)
     }
 }
 

@@ -22,7 +22,8 @@ enum RoomText {
             ("queueLevel", text(room, "queueLevel")), ("enterExitNotify", text(room, "enterExitNotify")),
             ("slowModeSeconds", text(room, "slowModeSeconds")), ("idleCloseSeconds", text(room, "idleCloseSeconds")),
             ("viewerBudget", text(room, "viewerBudget")), ("highPerSecond", text(room, "highPerSecond")),
-            ("seatsPerUser", text(room, "seatsPerUser")), ("shard", text(room, "shard")),
+            ("seatsPerUser", text(room, "seatsPerUser")), ("historyDays", text(room, "historyDays")),
+            ("shard", text(room, "shard")),
             ("leader", text(room, "leader")),
         ])
     }

@@ -203,6 +203,7 @@ struct RoomSettingsOptions: ParsableArguments {
     @Option(help: "Messages a second to one viewer of a big room.") var viewerBudget: Int64?
     @Option(help: "HIGH messages a second, 1 to 50; further ones count as NORMAL.") var highPerSecond: Int64?
     @Option(help: "Transient elements of the queue that a user may own; 0 is any number.") var seatsPerUser: Int64?
+    @Option(help: "For how many days messages are visible, 1 to 3650.") var historyDays: Int64?
 
     var members: [String: JSONTree] {
         var members: [String: JSONTree] = [:]
@@ -218,6 +219,7 @@ struct RoomSettingsOptions: ParsableArguments {
         members["viewerBudget"] = viewerBudget.map(JSONTree.integer)
         members["highPerSecond"] = highPerSecond.map(JSONTree.integer)
         members["seatsPerUser"] = seatsPerUser.map(JSONTree.integer)
+        members["historyDays"] = historyDays.map(JSONTree.integer)
         return members
     }
 }
