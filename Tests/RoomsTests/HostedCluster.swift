@@ -147,6 +147,7 @@ final class HostedNode: Sendable {
         configuration.shownBytes = RoomHost.shownBytes
         configuration.quotedSeq = RoomHost.quotedSeq
         configuration.withoutQuote = RoomHost.withoutQuote
+        configuration.visibleSince = RoomHost.visibleSince(standardDays: configuration.retentionDays)
         configuration.vfs = disks?.storage.vfs
         storage = try ShardStorage.open(
             ShardID(0), directory: directory + "/shard", pool: pool, configuration: configuration)

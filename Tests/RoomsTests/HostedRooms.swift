@@ -206,6 +206,7 @@ final class HostedRooms: Sendable {
         configuration.shownBytes = RoomHost.shownBytes
         configuration.quotedSeq = RoomHost.quotedSeq
         configuration.withoutQuote = RoomHost.withoutQuote
+        configuration.visibleSince = RoomHost.visibleSince(standardDays: configuration.retentionDays)
         configuration.waitingLoadsMax = options.waitingLoadsMax
         configuration.hotTailRows = options.hotTailRows
         storage = try ShardStorage.open(
