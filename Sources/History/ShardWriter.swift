@@ -15,6 +15,8 @@ final class ShardWriter {
     let configuration: StorageConfiguration
     let state: Monitor<ShardState>
     let readerThread: StorageThread
+    /// Nil: there are none.
+    let indexes: (state: SearchState, thread: StorageThread)?
     var catalogue: CatalogueFile
     var changes = CatalogueChanges()
     /// A snapshot that is being received.
@@ -42,13 +44,14 @@ final class ShardWriter {
 
     init(
         number: UInt64, directory: String, configuration: StorageConfiguration, state: Monitor<ShardState>,
-        readerThread: StorageThread
+        readerThread: StorageThread, indexes: (state: SearchState, thread: StorageThread)?
     ) throws {
         self.number = number
         self.directory = directory
         self.configuration = configuration
         self.state = state
         self.readerThread = readerThread
+        self.indexes = indexes
         try FileSystem.makeDirectory(directory)
         let names = try FileSystem.names(in: directory)
         for name in names {
@@ -80,6 +83,7 @@ final class ShardWriter {
             closeFiles()
             throw error
         }
+        indexes?.state.begin(days.keys, isBlocked: missing != nil)
         state.withLock { [appliedIndex, missing, mark = catalogue.installedMark] state in
             state.missing = missing
             state.installedMark = mark
@@ -165,7 +169,9 @@ final class ShardWriter {
         }
         // A failure in between leaves some files ahead of others, which the repetition of the same rows mends.
         for day in Set(rows.keys).union(erasures.keys).sorted() {
-            try file(day).write(rows[day] ?? [], erasures[day] ?? [], applied: index)
+            let file = try file(day)
+            try file.write(rows[day] ?? [], erasures[day] ?? [], applied: index)
+            noteChanges(of: file, day, rows[day] ?? [], erasures[day] ?? [])
         }
         // Work for a state that a snapshot has replaced is void.
         for batch in batches where installedIndex == 0 || batch.appliedIndex > installedIndex {
@@ -345,6 +351,8 @@ final class ShardWriter {
             _ = readerThread.ask { [number] worker in
                 worker.readers.close(ReaderCache.Key(storage: number, day: day))
             }
+            indexes?.state.remove(day)
+            wakeIndexer()
             let path = path(day)
             // The log of the file goes first: alone it means nothing.
             for suffix in ["-wal", "-shm", ""] { try FileSystem.remove(path + suffix) }
