@@ -13,6 +13,10 @@ import Testing
         return row
     }
 
+    private func erasure(_ seq: UInt64, index: UInt64) -> Erasure {
+        Erasure(incarnation: life, seq: seq, day: noon.day, index: index)
+    }
+
     private func open(_ shard: TestShard, disk: FaultDisk? = nil, _ change: (inout SearchConfiguration) -> Void = { _ in })
         throws -> ShardStorage
     {
