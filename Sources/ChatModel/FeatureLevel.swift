@@ -59,12 +59,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Held messages: the action HOLD in the setting of moderation, the fact `hold`, the commands `decideHeld` and
     /// `withdrawHeld`, the rows `held` and `denied`, and the webhook's kind HELD.
     case held
+    /// Looking for messages: the operation `search`.
+    case search
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held:
+            .polls, .reports, .held, .search:
             FeatureLevel(2)
         }
     }
@@ -81,6 +83,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .polls: "poll"
         case .reports: "report"
         case .held: "held"
+        case .search: "search"
         }
     }
 }

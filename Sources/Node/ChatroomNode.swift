@@ -184,6 +184,7 @@ public final class ChatroomNode: Service, Sendable {
             options.shownBytes = RoomHost.shownBytes
             options.quotedSeq = RoomHost.quotedSeq
             options.withoutQuote = RoomHost.withoutQuote
+            options.search = configuration.isSearchEnabled ? SearchConfiguration(text: RoomHost.searchedText) : nil
             return try (0..<shardMap.shardCount).map {
                 try ShardStorage.open(
                     ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)

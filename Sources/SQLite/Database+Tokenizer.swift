@@ -70,8 +70,9 @@ extension Database {
 private final class TokenizerBox: Sendable {
     let tokenize: @Sendable (UnsafeBufferPointer<UInt8>, Bool, (UnsafeBufferPointer<UInt8>) -> Bool) -> Void
 
-    init(_ tokenize: @escaping @Sendable (UnsafeBufferPointer<UInt8>, Bool, (UnsafeBufferPointer<UInt8>) -> Bool) -> Void)
-    {
+    init(
+        _ tokenize: @escaping @Sendable (UnsafeBufferPointer<UInt8>, Bool, (UnsafeBufferPointer<UInt8>) -> Bool) -> Void
+    ) {
         self.tokenize = tokenize
     }
 }

@@ -12,7 +12,7 @@ enum Routes {
 
     /// All of them, with an empty document.
     static var described: [Route] {
-        rooms + messages + recall + pins + held + uploads + members + queue + tallies + polls + robots + users
+        rooms + messages + search + recall + pins + held + uploads + members + queue + tallies + polls + robots + users
             + sanctions + sessions + cluster
             + webhook
             + moderation

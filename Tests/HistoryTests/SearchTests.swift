@@ -9,7 +9,9 @@ import Testing
         -> HistoryRow
     {
         var row = row(seq)
-        (row.incarnation, row.payload, row.time) = (life, Array(text.utf8), time ?? noon.adding(milliseconds: Int64(seq)))
+        (row.incarnation, row.payload, row.time) = (
+            life, Array(text.utf8), time ?? noon.adding(milliseconds: Int64(seq))
+        )
         return row
     }
 
@@ -17,7 +19,9 @@ import Testing
         Erasure(incarnation: life, seq: seq, day: noon.day, index: index)
     }
 
-    private func open(_ shard: TestShard, disk: FaultDisk? = nil, _ change: (inout SearchConfiguration) -> Void = { _ in })
+    private func open(
+        _ shard: TestShard, disk: FaultDisk? = nil, _ change: (inout SearchConfiguration) -> Void = { _ in }
+    )
         throws -> ShardStorage
     {
         try shard.open(disk: disk) { configuration in
@@ -95,7 +99,8 @@ import Testing
             let all = (1...500).reversed().map { UInt64($0) }
             #expect(try await seqs(storage, "word") { $0.limit = 7 } == all)
             #expect(try await seqs(storage, "word") { $0.sender = "ann" } == all.filter { ($0 - 1) % 3 == 0 })
-            #expect(try await seqs(storage, "word") { $0.types = [1, 2] } == all.filter { [1, 2].contains(($0 - 1) % 5) })
+            #expect(
+                try await seqs(storage, "word") { $0.types = [1, 2] } == all.filter { [1, 2].contains(($0 - 1) % 5) })
             let times = try await seqs(storage, "word") {
                 ($0.startTime, $0.endTime) = (noon.adding(milliseconds: 100), noon.adding(milliseconds: 200))
             }
@@ -126,7 +131,9 @@ import Testing
         storage.close()
     }
 
-    @Test("a search that takes too long ends with the place to go on from, which leads to everything", arguments: [true, false])
+    @Test(
+        "a search that takes too long ends with the place to go on from, which leads to everything",
+        arguments: [true, false])
     func slices(isIndexed: Bool) async throws {
         let shard = try TestShard()
         let storage = try open(shard) {
@@ -139,7 +146,8 @@ import Testing
             storage.write(
                 (1...300).map {
                     text(
-                        base + $0, $0 % 100 == 0 ? "rare word" : "common", at: noon.adding(milliseconds: Int64($0) - Int64(back) * day))
+                        base + $0, $0 % 100 == 0 ? "rare word" : "common",
+                        at: noon.adding(milliseconds: Int64($0) - Int64(back) * day))
                 })
         }
         if isIndexed { try await storage.indexed() }

@@ -45,7 +45,8 @@ extension DayReader {
         while try rows.step() {
             (last, count) = (Place(life: rows.int64(0), seq: rows.int64(1)), count + 1)
             let row = IndexedRow(
-                life: Incarnation(rows.bits(0)), seq: UInt64(clamping: last.seq), index: UInt64(clamping: rows.int64(2)),
+                life: Incarnation(rows.bits(0)), seq: UInt64(clamping: last.seq),
+                index: UInt64(clamping: rows.int64(2)),
                 time: Timestamp(rows.int64(3)), recalled: rows.int64(4) != 0, payload: rows.bytes(5))
             guard try visit(row) else { return last }
         }

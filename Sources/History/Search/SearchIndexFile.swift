@@ -236,7 +236,8 @@ final class SearchIndexFile {
 
     /// The seq, and behind it a number of the room: unique, and growing with the seqs of a room.
     private func rowID(_ entry: Entry, makes: Bool = true) throws(SQLiteError) -> Int64? {
-        guard entry.seq < 1 << (63 - UInt64(Self.roomBits)), let number = try number(of: entry.life, makes: makes) else {
+        guard entry.seq < 1 << (63 - UInt64(Self.roomBits)), let number = try number(of: entry.life, makes: makes)
+        else {
             return nil
         }
         return Int64(entry.seq) << Self.roomBits | number
@@ -246,7 +247,9 @@ final class SearchIndexFile {
 
     static func rowIDs(_ seqs: ClosedRange<Int64>) -> ClosedRange<Int64> {
         let most = Int64.max >> roomBits
-        return (min(max(0, seqs.lowerBound), most) << roomBits)...(min(max(0, seqs.upperBound), most) << roomBits | (1 << roomBits - 1))
+        return
+            (min(max(0, seqs.lowerBound), most) << roomBits)...(min(max(0, seqs.upperBound), most) << roomBits
+            | (1 << roomBits - 1))
     }
 
     private func number(of life: Incarnation, makes: Bool) throws(SQLiteError) -> Int64? {

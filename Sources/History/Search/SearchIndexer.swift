@@ -37,7 +37,7 @@ final class SearchIndexer {
     /// Steps before the end. A start completes what they leave.
     private static let lastStepsMax = 16
     /// Bytes of texts that are put in with one transaction.
-    static let bytesMax = 8 << 20
+    static let bytesMax = 4 << 20
 
     init(
         number: UInt64, directory: String, configuration: StorageConfiguration, state: SearchState,
@@ -53,16 +53,19 @@ final class SearchIndexer {
     /// Puts in what waits, as far as that is done in a moment, and closes the files.
     func close(_ worker: StorageWorker) {
         for _ in 0..<Self.lastStepsMax {
-            let hasPending = state.shared.withLock { shared in
-                shared.files.values.contains { $0.phase == .complete && $0.pending.count > 0 }
+            let day = state.shared.withLock { shared in
+                shared.files.first { $0.value.phase == .complete && $0.value.pending.count > 0 }?.key
             }
-            guard hasPending, case .now = step(worker) else { break }
+            guard let day else { break }
+            do { try takePending(day, worker) } catch { break }
         }
         for (_, open) in open { open.file.close() }
         open = [:]
         for done in waiting { done() }
         waiting = []
     }
+
+    var isResting: Bool { state.isResting }
 
     /// Calls when everything that was noted before is in the indexes, and what was deleted is out of their files.
     func whenDone(_ done: @escaping @Sendable () -> Void) { waiting.append(done) }

@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import Synchronization
 
 /// The state of a shard's indexes that its storage thread, the index thread and the reader threads share, behind one lock.
 ///
@@ -78,6 +79,11 @@ final class SearchState: Sendable {
     }
 
     let shared = Monitor(Shared())
+    /// The shard is about to close: nothing is begun any more.
+    private let resting = Atomic(false)
+
+    var isResting: Bool { resting.load(ordering: .relaxed) }
+    func rest() { resting.store(true, ordering: .relaxed) }
     let configuration: SearchConfiguration
 
     init(_ configuration: SearchConfiguration) { self.configuration = configuration }

@@ -185,7 +185,8 @@ struct SearchTask: Sendable {
 
     private func scanned(_ place: Place, _ dayReader: DayReader) throws(SQLiteError) -> (seqs: [Int64], floor: Int64) {
         var (found, left, floor): ([Int64], Int, Int64) = ([], Self.batch, place.seqs.lowerBound)
-        let isWhole = try dayReader.scan(query.incarnation, place.seqs, in: .descending, columns: .withoutPayload) { row in
+        let isWhole = try dayReader.scan(query.incarnation, place.seqs, in: .descending, columns: .withoutPayload) {
+            row in
             left -= 1
             floor = row.seq
             if isAsked(type: row.type, sender: row.sender) { found.append(row.seq) }

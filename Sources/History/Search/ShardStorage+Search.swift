@@ -91,6 +91,7 @@ extension ShardStorage {
     static func runIndexer(_ number: UInt64, _ worker: StorageWorker, isNext: Bool = false) {
         guard let indexer = worker.indexers[number], isNext || !indexer.isBusy else { return }
         indexer.isBusy = false
+        guard !indexer.isResting else { return }
         switch indexer.step(worker) {
         case .now: indexer.isBusy = worker.thread.submit { runIndexer(number, $0, isNext: true) }
         case .nothing: break
@@ -125,7 +126,12 @@ extension ShardStorage {
         }
     }
 
+    /// To be called for all shards that are about to close, before the first one is: a step of one does not hold up the
+    /// others then.
+    public func restIndexes() { search?.rest() }
+
     func closeIndexes() {
+        restIndexes()
         _ = indexThread.ask { [number] worker in
             worker.indexers.removeValue(forKey: number)?.close(worker)
             worker.readers.closeAll(of: number)
