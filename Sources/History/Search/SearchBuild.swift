@@ -48,7 +48,7 @@ struct SearchBuild {
             let next = try reader.rows(after: place, rowsMax: Self.rowsMax) { row in
                 if !isNew, try index.has(row.life, seq: row.seq, index: row.index, time: row.time) { return true }
                 let made = entry(row)
-                // Of a row that has nothing to find, only a former state can be there.
+                // A row that has nothing to find may have had it before.
                 guard !isNew || !made.text.isEmpty else { return true }
                 waiting.append(made)
                 waitingBytes += 64 + made.text.utf8.count

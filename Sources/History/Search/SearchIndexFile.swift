@@ -1,7 +1,7 @@
 import ChatModel
 import SQLite
 
-/// The writing connection to the index of one day file, on the index thread. What is in it follows from the day file, so it
+/// The writing connection to the index of one day file, on the index thread. Its contents follow from the day file, so it
 /// may be removed at any time.
 ///
 /// An index has blocks, one after the other in time: tables of FTS5 of a bounded size. So a common word is looked for in the
@@ -33,7 +33,7 @@ final class SearchIndexFile {
     /// A part of the index.
     struct Block {
         var number: Int64
-        /// Of the first message that belongs to it.
+        /// The time of the first message that belongs to it.
         var firstTime: Int64
         var lastTime: Int64
         var rows: Int64

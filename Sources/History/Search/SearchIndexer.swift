@@ -159,7 +159,7 @@ final class SearchIndexer {
         }
         for day in removed {
             worker.readers.close(ReaderCache.Key(storage: number, day: day))
-            // What can't be removed now is removed at the next start.
+            // The next start removes a file that can't be removed now.
             do { try remove(day, worker) } catch {}
         }
     }

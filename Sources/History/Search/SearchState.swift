@@ -53,7 +53,7 @@ final class SearchState: Sendable {
         var taken = Keys()
         /// The log entry up to which all rows are in the day file, and in the index or among those that wait.
         var applied: UInt64 = 0
-        /// What was on the disk when rows of another replica came has been removed.
+        /// The index that was on the disk when rows of another replica came has been removed.
         var isDiscarded = false
         /// The index was found damaged, and no whole one has been made since.
         var wasDamaged = false
@@ -70,7 +70,7 @@ final class SearchState: Sendable {
         var isAwake = false
     }
 
-    /// What a search has to know of a file.
+    /// The facts that a search has to know of a file.
     struct View: Sendable {
         var isComplete = false
         var generation: UInt64 = 0

@@ -1,7 +1,7 @@
 import ChatModel
 import SQLite
 
-/// What the indexes hear of the day files.
+/// The indexes hear of the day files.
 extension ShardWriter {
     /// A transaction has changed a day file.
     func noteChanges(of file: DayFile, _ day: Int64, _ rows: [HistoryRow], _ erasures: [Erasure]) {
