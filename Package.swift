@@ -202,6 +202,8 @@ let package = Package(
 
         program("member-benchmark", ["ChatModel", "RoomCore"], path: "tools/benchmarks/members"),
         program("poll-benchmark", ["ChatModel", "RoomCore"], path: "tools/benchmarks/polls/voters"),
+        program(
+            "search-benchmark", ["ChatModel", "Wire", "SQLite", "History"], path: "tools/benchmarks/search/program"),
         .executableTarget(
             name: "core-operations", dependencies: ["ChatModel", "RoomCore", "RoomProtocol", "SessionCore", "Wire"],
             path: "tools/benchmarks/core", exclude: ["run.sh", "thresholds.txt"], swiftSettings: strict,

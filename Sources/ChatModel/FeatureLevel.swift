@@ -61,12 +61,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case held
     /// Lives of history: the setting `historyDays` of a room, and files of other lives than the standard one.
     case lives
+    /// Looking for messages: the operation `search`.
+    case search
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .lives:
+            .polls, .reports, .held, .lives, .search:
             FeatureLevel(2)
         }
     }
@@ -83,6 +85,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .polls: "poll"
         case .reports: "report"
         case .held: "held"
+        case .search: "search"
         }
     }
 }

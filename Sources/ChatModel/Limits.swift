@@ -47,6 +47,10 @@ public enum Limits {
     public static let historyDays: Int64 = 3650
     public static let pageItemsDefault: Int64 = 50
     public static let missedMessages = 100
+    public static let searchTextBytes = 256
+    /// Unicode scalars of a text that is looked for.
+    public static let searchTextScalars = 64
+    public static let searchItemsDefault: Int64 = 20
     public static let membersByID = 20
     public static let banSeconds: Int64 = 30 * 86_400
     public static let queueKeyBytes = 32

@@ -8,6 +8,8 @@ public struct RateLevels: Sendable, Hashable {
     /// nil: none have been taken lately.
     public var tapRequests: Int64?
     public var taps: Int64?
+    /// The same of searches.
+    public var searches: Int64?
 
     public init() {}
 }

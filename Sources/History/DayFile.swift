@@ -28,7 +28,7 @@ final class DayFile {
     private(set) var hasUnsyncedChanges = false
     /// The time of the newest row; nil when there is none.
     private(set) var lastTime: Timestamp?
-    private var applied: UInt64
+    private(set) var applied: UInt64
     private var tombstones: Int64
     private let erased: @Sendable ([UInt8]) -> [UInt8]
     private let upsert: Statement

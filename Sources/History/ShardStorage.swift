@@ -7,11 +7,14 @@ import Synchronization
 /// All calls are safe from any thread and, except `open` and `close`, return at once; completions run on a storage
 /// thread and must hand over to where they belong. Every read sees everything that was passed to `write` before it.
 public final class ShardStorage: Sendable {
-    private let number: UInt64
-    private let directory: String
+    let number: UInt64
+    let directory: String
     let configuration: StorageConfiguration
     private let writerThread: StorageThread
-    private let readerThread: StorageThread
+    let readerThread: StorageThread
+    let indexThread: StorageThread
+    /// Nil: search is off.
+    let search: SearchState?
     let state: Monitor<ShardState>
     private let pool: StoragePool
     private let historyReads = Atomic<Int>(0)
@@ -23,6 +26,8 @@ public final class ShardStorage: Sendable {
         self.configuration = configuration
         writerThread = pool.writer(of: shard.number)
         readerThread = pool.reader(of: shard.number)
+        indexThread = pool.indexer
+        search = configuration.search.map(SearchState.init)
         state = Monitor(ShardState())
         self.pool = pool
     }
@@ -38,7 +43,9 @@ public final class ShardStorage: Sendable {
             do {
                 worker.writers[storage.number] = try ShardWriter(
                     number: storage.number, directory: directory, configuration: configuration, state: storage.state,
-                    readerThread: storage.readerThread)
+                    readerThread: storage.readerThread,
+                    indexes: storage.search.map { ($0, storage.indexThread) })
+                storage.openIndexes(storage.search)
                 return nil
             } catch {
                 return StorageError(any: error)
@@ -151,8 +158,10 @@ public final class ShardStorage: Sendable {
         }
     }
 
-    /// How often messages were asked for since it was opened, by `page` or `message`.
+    /// How often messages were asked for since it was opened, by `page`, `message` or `search`.
     public var historyReadCount: Int { historyReads.load(ordering: .relaxed) }
+
+    func noteHistoryRead() { historyReads.add(1, ordering: .relaxed) }
 
     /// A page of a room's history.
     ///
@@ -295,11 +304,7 @@ public final class ShardStorage: Sendable {
             slice: { [self] worker in
                 var task = task
                 do throws(SQLiteError) {
-                    let value = try task.slice { (file) throws(SQLiteError) in
-                        try worker.readers.reader(
-                            ReaderCache.Key(storage: number, file: file), path: directory + "/" + file.name,
-                            vfs: configuration.vfs)
-                    }
+                    let value = try task.slice { (file) throws(SQLiteError) in try dayReader(file, worker) }
                     if reader?.isGone == true {
                         completion(.failure(Self.cancelled))
                     } else if let value {
@@ -312,6 +317,16 @@ public final class ShardStorage: Sendable {
                 }
             },
             cancel: { completion(.failure(Self.cancelled)) })
+        enqueue(waiting, of: room, for: reader)
+    }
+
+    /// A file on a reader thread; nil when there is none.
+    func dayReader(_ file: HistoryFile, _ worker: StorageWorker) throws(SQLiteError) -> DayReader? {
+        try worker.readers.reader(
+            ReaderCache.Key(storage: number, file: file), path: directory + "/" + file.name, vfs: configuration.vfs)
+    }
+
+    func enqueue(_ waiting: WaitingRead, of room: Incarnation?, for reader: HistoryReader?) {
         let begins = lines.withLock { lines in
             lines.queue.append(waiting, room: room?.number ?? 0, reader: reader.map(ObjectIdentifier.init))
             defer { lines.isServed = true }
@@ -354,10 +369,14 @@ public final class ShardStorage: Sendable {
             return state.isClosed
         }
         guard !wasClosed else { return }
-        // The jobs of reads stand before this one.
-        _ = writerThread.ask { _ in }
+        // The jobs of reads stand before this one. The indexes end with what it writes.
+        _ = writerThread.ask { [number] worker in
+            do throws(StorageError) { try worker.writers[number]?.flush(on: worker.thread) } catch {}
+        }
         state.wait { $0.reads.isEmpty ? true : nil }
+        closeIndexes()
         _ = readerThread.ask { [number] worker in
+            worker.indexes.closeAll(of: number)
             worker.readers.closeAll(of: number)
             worker.closeSnapshots(of: number)
         }

@@ -15,6 +15,8 @@ final class ShardWriter {
     let configuration: StorageConfiguration
     let state: Monitor<ShardState>
     let readerThread: StorageThread
+    /// Nil: there are none.
+    let indexes: (state: SearchState, thread: StorageThread)?
     var catalogue: CatalogueFile
     var changes = CatalogueChanges()
     /// A snapshot that is being received.
@@ -44,13 +46,14 @@ final class ShardWriter {
 
     init(
         number: UInt64, directory: String, configuration: StorageConfiguration, state: Monitor<ShardState>,
-        readerThread: StorageThread
+        readerThread: StorageThread, indexes: (state: SearchState, thread: StorageThread)?
     ) throws {
         self.number = number
         self.directory = directory
         self.configuration = configuration
         self.state = state
         self.readerThread = readerThread
+        self.indexes = indexes
         try FileSystem.makeDirectory(directory)
         let names = try FileSystem.names(in: directory)
         for name in names {
@@ -82,6 +85,7 @@ final class ShardWriter {
             closeFiles()
             throw error
         }
+        indexes?.state.begin(files.keys, isBlocked: missing != nil)
         state.withLock { [appliedIndex, missing, mark = catalogue.installedMark] state in
             state.missing = missing
             state.installedMark = mark
@@ -166,8 +170,10 @@ final class ShardWriter {
             }
         }
         // A failure in between leaves some files ahead of others, which the repetition of the same rows mends.
-        for file in Set(rows.keys).union(erasures.keys).sorted() {
-            try open(file).write(rows[file] ?? [], erasures[file] ?? [], applied: index)
+        for name in Set(rows.keys).union(erasures.keys).sorted() {
+            let file = try open(name)
+            try file.write(rows[name] ?? [], erasures[name] ?? [], applied: index)
+            noteChanges(of: file, name, rows[name] ?? [], erasures[name] ?? [])
             // Recalls may come to any day.
             if files.values.count(where: { $0 != nil }) > Self.openFilesMax { try syncHistory() }
         }
@@ -349,6 +355,8 @@ final class ShardWriter {
             _ = readerThread.ask { [number] worker in
                 worker.readers.close(ReaderCache.Key(storage: number, file: file))
             }
+            indexes?.state.remove(file)
+            wakeIndexer()
             let path = path(file)
             // The log of the file goes first: alone it means nothing.
             for suffix in ["-wal", "-shm", ""] { try FileSystem.remove(path + suffix) }

@@ -47,6 +47,8 @@ public struct StorageConfiguration: Sendable {
     public var quotedSeq: @Sendable (_ payload: [UInt8]) -> UInt64? = { _ in nil }
     /// The payload without what it quotes, once that is recalled or gone. Called on reader threads.
     public var withoutQuote: @Sendable (_ payload: [UInt8]) -> [UInt8] = { $0 }
+    /// Nil: messages can't be looked for, and there are no indexes.
+    public var search: SearchConfiguration?
     /// Called on a storage thread whenever the health has changed.
     public var onHealthChange: @Sendable (StorageHealth) -> Void = { _ in }
     /// Added to every checkpoint of a file, to measure how the system behaves on slower disks.

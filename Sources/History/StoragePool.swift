@@ -5,6 +5,8 @@ import Synchronization
 public final class StoragePool: Sendable {
     private let writers: [StorageThread]
     private let readers: [StorageThread]
+    /// Makes indexes, for all shards.
+    let indexer: StorageThread
     private let numbers = Atomic<UInt64>(0)
 
     /// At least one thread of each kind.
@@ -13,6 +15,7 @@ public final class StoragePool: Sendable {
         // first. Measured: docs/BENCHMARKS.md, "Three nodes".
         self.writers = (0..<max(1, writers)).map { StorageThread("store-write-\($0)", isInBackground: true) }
         self.readers = (0..<max(1, readers)).map { StorageThread("store-read-\($0)") }
+        indexer = StorageThread("store-index", isInBackground: true)
     }
 
     func writer(of shard: UInt16) -> StorageThread { writers[Int(shard) % writers.count] }
@@ -24,6 +27,7 @@ public final class StoragePool: Sendable {
 
     /// Ends the threads. The shards must have been closed. Blocks.
     public func close() {
-        for thread in writers + readers { thread.stop() }
+        // It waits for readers, and nobody waits for it.
+        for thread in [indexer] + writers + readers { thread.stop() }
     }
 }

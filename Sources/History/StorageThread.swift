@@ -91,6 +91,8 @@ final class StorageWorker {
     let thread: StorageThread
     var writers: [UInt64: ShardWriter] = [:]
     let readers = ReaderCache()
+    let indexes = SearchReaderCache()
+    var indexers: [UInt64: SearchIndexer] = [:]
     /// Catalogues that are being read, by `SnapshotReader`'s number.
     var snapshots: [UInt64: CatalogueReader] = [:]
     var audit: AuditTable?
@@ -108,11 +110,14 @@ final class StorageWorker {
     }
 
     func close() {
+        for indexer in indexers.values { indexer.close(self) }
+        indexers = [:]
         for writer in writers.values { writer.close() }
         writers = [:]
         for snapshot in snapshots.values { snapshot.close() }
         snapshots = [:]
         readers.closeAll()
+        indexes.closeAll()
         formerAudit?.close()
         formerAudit = nil
         audit?.close()

@@ -82,7 +82,12 @@ extension ChatroomNode {
         let membership = try await join(common, system, &services)
         let gossip = links.withLock { $0?.gossip }
         let shardMap = ShardMap(shardCount: owner.shards)
-        let storages = try await services.open(close: { for storage in $0 { storage.close() } }) {
+        let storages = try await services.open(
+            close: { storages in
+                for storage in storages { storage.restIndexes() }
+                for storage in storages { storage.close() }
+            }
+        ) {
             try Self.openStorages(
                 in: directory, shardMap, configuration, level: system.level, pool: StoragePool(writers: 2, readers: 2))
         }

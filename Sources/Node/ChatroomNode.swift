@@ -185,6 +185,7 @@ public final class ChatroomNode: Service, Sendable {
             options.quotedSeq = RoomHost.quotedSeq
             options.withoutQuote = RoomHost.withoutQuote
             options.visibleSince = RoomHost.visibleSince(standardDays: configuration.rooms.retentionDays)
+            options.search = configuration.isSearchEnabled ? SearchConfiguration(text: RoomHost.searchedText) : nil
             return try (0..<shardMap.shardCount).map {
                 try ShardStorage.open(
                     ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)

@@ -49,6 +49,8 @@ public struct NodeConfiguration: Sendable {
     public var mediaBytesPerUserAndDay: Int64 = 1 << 30
     /// The free space that the media store leaves on its disk.
     public var mediaReserveBytes: Int64 = 1 << 30
+    /// Whether messages can be looked for; their indexes cost CPU and disk.
+    public var isSearchEnabled = true
     /// Between two looks of the media store through its content.
     public var mediaRoundPause = Duration.seconds(20)
     /// `enter`s that a room takes in a second.
@@ -257,6 +259,7 @@ public struct NodeConfiguration: Sendable {
         mediaReserveBytes = Int64(try settings.int("media.reserveMegabytes", default: 1024, in: 0...1_048_576)) << 20
         mediaRoundPause = .seconds(try settings.int("media.roundSeconds", default: 20, in: 1...3600))
         gateway.transfersMax = try settings.int("media.transfers", default: 1024, in: 1...65_536)
+        isSearchEnabled = try settings.bool("search.enabled", default: true)
         try settings.refuseUnknownKeys()
     }
 

@@ -107,6 +107,8 @@ struct NodeService: ClusterService {
         try await calls.history(of: room, query)
     }
 
+    func search(_ request: SearchRequest) async throws(ChatError) -> SearchResult { try await calls.search(request) }
+
     func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message {
         try await calls.message(messageID, in: room)
     }

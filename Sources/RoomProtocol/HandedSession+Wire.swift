@@ -47,6 +47,7 @@ extension RateLevels: WireMessage {
         try walker.shown(4, "repeats", &repeats)
         try walker.optional(5, "tapRequests", &tapRequests)
         try walker.optional(6, "taps", &taps)
+        try walker.optional(7, "searches", &searches)
     }
 }
 

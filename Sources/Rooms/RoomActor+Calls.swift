@@ -135,14 +135,17 @@ extension RoomActor {
         case .queue(let request):
             reply(call, .success(.queue(try queueInFrame(request))))
         case .held(let request):
-            guard state.role(of: visitor.user).rank > 0 else {
-                throw ChatError(.forbidden, "this is for managers of \(id)")
-            }
+            try requireManager(visitor.user)
             reply(call, .success(.held(try heldInFrame(request))))
         case .message(let request):
             try requireReached(visitor)
             read(call, visitor) { room, reader throws(ChatError) in
                 .message(MessageResult(message: try await room.shownMessage(request.messageID, for: reader)))
+            }
+        case .search(let request):
+            try requireManager(visitor.user)
+            try requireReached(visitor)
+            read(call, visitor) { room, reader throws(ChatError) in .search(try await room.search(request, for: reader))
             }
         case .combined(let request):
             try requireReached(visitor)

@@ -43,7 +43,7 @@ extension RoomActor {
 
     /// Reads until none of the messages was recalled or amended meanwhile: a viewer who has been told that must not be given
     /// what was before. Somebody who changes messages again and again holds nobody up.
-    private func unchanged<Value: Sendable>(
+    func unchanged<Value: Sendable>(
         _ read: @Sendable (isolated RoomActor) async throws(ChatError) -> (value: Value, seqs: [UInt64])
     ) async throws(ChatError) -> Value {
         for _ in 1..<Self.readsMax {
@@ -89,7 +89,7 @@ extension RoomActor {
         return row
     }
 
-    private func stored<Value: Sendable>(
+    func stored<Value: Sendable>(
         _ read: (@escaping @Sendable (Result<Value, StorageError>) -> Void) -> Void
     ) async throws(ChatError) -> Value {
         let result = await withCheckedContinuation { continuation in read { continuation.resume(returning: $0) } }

@@ -174,6 +174,11 @@ public final class RoomHost: Sendable {
     /// The seq of the message that a stored message quotes.
     public static let quotedSeq: @Sendable ([UInt8]) -> UInt64? = { HistoryCodec.quotedSeq(in: $0) }
 
+    /// The texts in which a search finds a stored message.
+    public static let searchedText: @Sendable ([UInt8]) -> String = { payload in
+        (try? HistoryCodec.decode(payload))?.body.searchedText ?? ""
+    }
+
     /// A stored message without its quote.
     public static let withoutQuote: @Sendable ([UInt8]) -> [UInt8] = { HistoryCodec.withoutQuote($0) }
 

@@ -35,6 +35,7 @@ public protocol ClusterService: OperatingService {
     func roomsByOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String>
 
     func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage
+    func search(_ request: SearchRequest) async throws(ChatError) -> SearchResult
     func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message
     /// Takes one kept message back. A repeat of `id` changes nothing.
     func recall(_ messageID: String, in room: RoomID, as actor: Actor, _ options: NotifyOptions, id: CallKey?)

@@ -17,6 +17,8 @@ public struct RateLimits: Sendable, Hashable {
     /// Requests of taps, and taps, a second; the burst is as large (PROTOCOL.md, "Tallies").
     public static let tapRequestsPerSecond = 20.0
     public static let tapsPerSecond = 1_000.0
+    /// Searches a second; the burst is as large (PROTOCOL.md, "Search").
+    public static let searchesPerSecond = 2.0
     /// The rate of all sessions of a user, as a multiple of one session's.
     public static let userShare = 3.0
     /// The debt that what other nodes say leaves at most, in what flows in within that many seconds. It is what a lie, or
@@ -47,6 +49,11 @@ public enum RateCost: Sendable, Hashable {
     case isRepeat
     /// A request that counts as so many taps.
     case taps(Int64)
+    /// A read that looks for messages.
+    case search
+
+    /// Nothing of it is ever given back.
+    var isRead: Bool { self == .read || self == .search }
 
     /// The part of that many copied bytes that it pays for: at most the charge that was taken.
     func counted(_ copied: Int) -> Int {
@@ -64,6 +71,8 @@ public struct Rates: Sendable, Hashable {
     private var repeats: TokenBucket
     /// Requests of taps, and taps. Most sessions never tap, and have none.
     private var taps: [TokenBucket] = []
+    /// Most sessions never search, and have none.
+    private var searches: TokenBucket?
     private let share: Double
     private let startedAt: UInt64
 
@@ -94,6 +103,12 @@ public struct Rates: Sendable, Hashable {
         }
     }
 
+    private mutating func makeSearches(_ now: UInt64) {
+        guard searches == nil else { return }
+        let rate = RateLimits.searchesPerSecond * share
+        searches = TokenBucket(ratePerSecond: rate, burst: rate, nowMilliseconds: now)
+    }
+
     /// Other limits from now on; what is left stays.
     public mutating func set(_ limits: RateLimits) {
         changes.set(ratePerSecond: limits.changesPerSecond, burst: limits.changesBurst)
@@ -106,6 +121,12 @@ public struct Rates: Sendable, Hashable {
         switch cost {
         case .read: return reads.wait(for: 1, nowMilliseconds: now)
         case .isRepeat: return repeats.wait(for: 1, nowMilliseconds: now)
+        case .search:
+            makeSearches(now)
+            let first = searches?.wait(for: 1, nowMilliseconds: now)
+            let second = reads.wait(for: 1, nowMilliseconds: now)
+            guard let first, let second else { return first ?? second }
+            return max(first, second)
         case .taps(let count):
             makeTaps(now)
             let first = taps[0].wait(for: 1, nowMilliseconds: now)
@@ -125,6 +146,9 @@ public struct Rates: Sendable, Hashable {
         switch cost {
         case .read: reads.take(1)
         case .isRepeat: repeats.take(1)
+        case .search:
+            searches?.take(1)
+            reads.take(1)
         case .taps(let count):
             // They are there: what it costs is asked before it is taken.
             guard taps.count == 2 else { return }
@@ -146,7 +170,7 @@ public struct Rates: Sendable, Hashable {
             guard taps.count == 2 else { return }
             taps[0].giveBack()
             taps[1].giveBack(Double(count))
-        case .read, .isRepeat: break
+        case .read, .search, .isRepeat: break
         }
     }
 
@@ -175,6 +199,7 @@ public struct Rates: Sendable, Hashable {
             levels.tapRequests = taps[0].level(nowMilliseconds: now)
             levels.taps = taps[1].level(nowMilliseconds: now)
         }
+        levels.searches = searches?.level(nowMilliseconds: now)
         return levels
     }
 
@@ -184,6 +209,10 @@ public struct Rates: Sendable, Hashable {
         reads.restrict(to: levels.reads)
         bytes.restrict(to: levels.bytes)
         repeats.restrict(to: levels.repeats)
+        if let left = levels.searches {
+            makeSearches(startedAt)
+            searches?.restrict(to: left)
+        }
         guard let requests = levels.tapRequests, let tapped = levels.taps else { return }
         // This node has seen no taps before.
         makeTaps(startedAt)

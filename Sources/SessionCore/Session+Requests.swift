@@ -101,6 +101,7 @@ extension Session {
         let cost: RateCost =
             switch row.rate {
             case .read: .read
+            case .search: .search
             case .taps: .taps(row.taps)
             case .change, .barrage:
                 .change(bytes: row.contentBytes, copies: operation.namesMessages ? Limits.pageBytes : 0)
@@ -117,7 +118,7 @@ extension Session {
 
     private mutating func ask(_ request: Request, _ cost: OpenCost?) -> Asked {
         let number = requests.begin(request.id)
-        if let number, let cost, cost.cost != .read { costs[number] = cost }
+        if let number, let cost, !cost.cost.isRead { costs[number] = cost }
         return Asked(
             number: number, count: requests.count, rooms: request.operation.namesMessages ? rooms : [],
             overRateMs: cost?.overRateMs)

@@ -18,7 +18,7 @@ public struct UserUses: Sendable {
     /// Without what it may copy, which is noted when it is known.
     mutating func note(_ cost: RateCost, of user: UserID) {
         switch cost {
-        case .read: uses[user, default: UserUse(user: user)].reads += 1
+        case .read, .search: uses[user, default: UserUse(user: user)].reads += 1
         case .change(let bytes, _):
             uses[user, default: UserUse(user: user)].changes += 1
             note(bytes: bytes, of: user)

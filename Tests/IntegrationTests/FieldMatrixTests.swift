@@ -77,6 +77,10 @@ extension IntegrationTests {
                 #"{"room":"matrix","kind":"IMAGE","name":"n","contentType":"image/png","size":1,"sha256":"\#(String(repeating: "a", count: 64))","clientId":"UNIQUE"}"#
             ),
             ("mediaToken", #"{"room":"matrix"}"#),
+            (
+                "search",
+                #"{"room":"matrix","text":"t","user":"u","types":["TEXT"],"startTime":1,"endTime":2,"limit":1,"after":"9"}"#
+            ),
             ("combined", #"{"room":"matrix","messageId":"m"}"#),
             (
                 "history",
@@ -141,7 +145,7 @@ extension IntegrationTests {
         ]
         /// Fields that have a form of their own, so that most texts of a right length are refused.
         private static let formed: Set<String> = [
-            "tally.key", "upload.contentType", "upload.sha256", "poll.poll", "vote.poll",
+            "tally.key", "upload.contentType", "upload.sha256", "poll.poll", "vote.poll", "search.text",
         ]
 
         @Test(arguments: ClientEncoding.allCases)

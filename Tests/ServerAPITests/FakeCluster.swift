@@ -16,6 +16,7 @@ final class FakeCluster: ClusterService {
         case deletedRooms(after: RoomID?, limit: Int)
         case roomsByOnline(after: String?, limit: Int)
         case history(RoomID, HistoryRequest)
+        case search(SearchRequest)
         case message(String, RoomID)
         case members(RoomID, MemberKind, after: String?, limit: Int)
         case member(UserID, RoomID)
@@ -165,6 +166,11 @@ final class FakeCluster: ClusterService {
     func history(of room: RoomID, _ query: HistoryRequest) async throws(ChatError) -> HistoryPage {
         try note(.history(room, query))
         return HistoryPage(messages: Self.messages(room), more: true)
+    }
+
+    func search(_ request: SearchRequest) async throws(ChatError) -> SearchResult {
+        try note(.search(request))
+        return SearchResult(messages: Self.messages(request.room), next: "7")
     }
 
     func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message {

@@ -135,6 +135,36 @@ import Wire
         }
     }
 
+    @Test func `a search takes its parameters, and refuses those that are wrong`() async throws {
+        try await withServer { client, cluster in
+            let all = "text=%E5%B0%8Fx&user=bob&types=TEXT,FILE&startTime=5&endTime=9&limit=3&after=12"
+            let page = try await client.call("GET", "/v1/rooms/r1/search?\(all)")
+            #expect(page.status == 200 && page.json?["next"]?.text == "7")
+            let plain = try await client.call("GET", "/v1/rooms/r1/search?text=a")
+            #expect(plain.status == 200)
+            #expect(
+                cluster.calls == [
+                    .search(
+                        SearchRequest(
+                            room: r1, text: "小x", user: FakeCluster.user("bob"), types: [.text, .file],
+                            startTime: Timestamp(5), endTime: Timestamp(9), limit: 3, after: "12")),
+                    .search(SearchRequest(room: r1, text: "a")),
+                ])
+            for (query, status, field) in [
+                ("", 414, "text"), ("text=", 414, "text"), ("text=a&limit=0", 414, "limit"),
+                ("text=a&limit=101", 414, "limit"), ("text=a&user=%20", 414, "user"), ("text=a&types=X", 414, "types"),
+                ("text=a&startTime=-1", 414, "startTime"), ("text=a&endTime=x", 414, "endTime"),
+                ("text=\(String(repeating: "x", count: 65))", 414, "text"),
+                ("text=\(String(repeating: "x", count: 257))", 413, "text"),
+                ("text=a&after=\(String(repeating: "1", count: 65))", 414, "after"),
+            ] {
+                let refused = try await client.call("GET", "/v1/rooms/r1/search?\(query)")
+                #expect(refused.error?["code"]?.integer == Int64(status), "\(query)")
+                #expect(refused.error?["field"]?.text == field, "\(query)")
+            }
+        }
+    }
+
     @Test func `what a manager decides about a held message becomes its command`() async throws {
         try await withServer { client, cluster in
             let page = try await client.call("GET", "/v1/rooms/r1/held?after=c&limit=5")

@@ -152,6 +152,19 @@ import Testing
         #expect(rates.wait(for: .taps(100), nowMilliseconds: 1_000) == nil, "a repeat costs nothing")
     }
 
+    @Test func `searches have a rate of their own, two a second, and are reads, too`() {
+        var rates = Rates(limits, nowMilliseconds: 0)
+        var users = UserRates(limits)
+        #expect(drain(.search, user, &rates, &users, at: 0) == 2)
+        #expect(users.take(.search, of: user, and: &rates, nowMilliseconds: 0) == 500)
+        #expect(drain(.read, user, &rates, &users, at: 0) == 18)
+        #expect(users.take(.search, of: user, and: &rates, nowMilliseconds: 0) == 500)
+        #expect(drain(.search, user, &rates, &users, at: 500) == 1)
+        var moved = Rates(limits, nowMilliseconds: 500)
+        moved.restrict(to: rates.levels(nowMilliseconds: 500))
+        #expect(drain(.search, user, &moved, &users, at: 500) == 0, "a session that moves brings no more")
+    }
+
     @Test func `all sessions of a user have three times the taps of one, and one that moves brings no more`() {
         var users = UserRates(limits)
         var sessions = (0..<5).map { _ in Rates(limits, nowMilliseconds: 0) }

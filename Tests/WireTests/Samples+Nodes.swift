@@ -248,6 +248,7 @@ extension Samples {
         var levels = RateLevels()
         (levels.changes, levels.reads, levels.bytes, levels.repeats) = (int64(), int64(), int64(), int64())
         (levels.tapRequests, levels.taps) = (maybe { -$0.int64() }, maybe { $0.int64() })
+        levels.searches = maybe { $0.int64() }
         return levels
     }
 

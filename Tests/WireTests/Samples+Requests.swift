@@ -54,6 +54,10 @@ extension Samples {
             .mediaToken(RoomNameRequest(room: room())),
             .combined(CombinedRequest(room: room(), messageID: text(64, least: 1))),
             .history(RoomHistoryRequest(room: room(), query: query)),
+            .search(
+                SearchRequest(
+                    room: room(), text: text(64, least: 1), user: maybe { $0.user() }, types: query.types,
+                    startTime: time(), endTime: time(), limit: int64(1...100), after: maybe { $0.text(64) })),
             .room(RoomNameRequest(room: room())),
             .updateRoom(
                 UpdateRoomRequest(room: room(), set: roomChanges(all: false), options: options(), clientID: clientID())),
@@ -147,6 +151,7 @@ extension Samples {
             .tally(TapResult(total: int64())), .poll(PollResult(poll: poll())), .vote(PollResult(poll: poll())),
             .combined(MessagesResult(messages: list { $0.message() })),
             .history(MessagesResult(messages: list { $0.message() }, more: bool())),
+            .search(SearchResult(messages: list { $0.message() }, next: maybe { $0.text(64) })),
             .room(RoomResult(room: roomView(), seq: uint64())),
             .updateRoom(RoomResult(room: roomView())),
             .members(MembersResult(members: list { $0.member() }, next: maybe { $0.text(64) })),

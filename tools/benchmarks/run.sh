@@ -19,6 +19,7 @@ parts=(
     'storm3|Joining storm, three nodes|storm/run.sh --nodes 3'
     'taps|Taps|taps/run.sh'
     'polls|Polls|polls/run.sh'
+    'search|Search|search/run.sh'
     'log|The log alone|log/run.sh'
     'sends|Durable sends|sends/run.sh'
     'sends3|Durable sends, three nodes|sends/run.sh --nodes 3 --delays 0 --fixed-rate 5000'
@@ -44,7 +45,7 @@ for name in $only $without; do
 done
 
 # Built once; the scripts find the programs by this.
-build chatroomd chatroomctl botswarm core-operations gateway-alone member-benchmark log-benchmark simulate
+build chatroomd chatroomctl botswarm core-operations gateway-alone member-benchmark log-benchmark search-benchmark simulate
 export CLUSTER_BIN_DIR=$bin_dir
 failed=()
 {

@@ -378,6 +378,17 @@ export interface HistoryQuery {
   afterSeq?: number;
 }
 
+export interface SearchOptions {
+  user?: string;
+  types?: MessageType[];
+  /** Unix milliseconds. */
+  startTime?: number;
+  endTime?: number;
+  /** 1 to 100; 20 if absent. */
+  limit?: number;
+  after?: string;
+}
+
 export type MemberKind =
   | "FIXED" | "FIXED_ONLINE" | "TEMPORARY" | "TEMPORARY_REVERSED" | "MANAGERS"
   /** For managers. */
@@ -520,6 +531,9 @@ export class Room extends Emitter<RoomEvents> {
   recall(messageId: string): Promise<object>;
   /** The messages that wait, the oldest first; for managers. Only where `features` has `held`. */
   held(options?: Page): Promise<{ messages: HeldMessage[]; next?: string }>;
+  /** Messages that have a text, the newest first; for managers, two a second. A page with few messages, or none, may have a `next`.
+   * Only where `features` has `search`. */
+  search(text: string, options?: SearchOptions): Promise<{ messages: Message[]; next?: string }>;
   /** Lets a held message through. Resolves with the message that it is then; 409 when somebody else was faster. */
   allowHeld(heldId: string): Promise<Message | undefined>;
   denyHeld(heldId: string, reason?: string): Promise<void>;

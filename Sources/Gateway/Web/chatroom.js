@@ -102,7 +102,7 @@ const SETTLE_MS = 1_000;
 const REFUSAL_WAIT_MS = 5_000;
 const WINDOW_MS_MAX = 600_000;
 const REFUSED_TOKENS_MAX = 3;
-const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue", "mediaToken", "held"]);
+const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue", "mediaToken", "held", "search"]);
 /** Pushes that do not wait for what was missed. */
 const AT_ONCE = new Set(["online", "tallies", "held", "denied"]);
 const NOTICES_MAX = 256;
@@ -265,6 +265,9 @@ export class Room extends Emitter {
   recall(messageId) { return this.#change("recall", { messageId }); }
   /** For managers: a page {messages, [next]} of the messages that wait, the oldest first. Options: after, limit. */
   held(options = {}) { return this.#ask("held", options); }
+  /** For managers: a page {messages, [next]} of the messages that have a text, the newest first; two a second. Options: user, types,
+   * startTime, endTime, limit, after. A page with few or none may have a `next`. */
+  search(text, options = {}) { return this.#ask("search", { text, ...options }); }
   /** Lets a held message through. Resolves with the message that it is then; 409 when somebody else was faster. */
   async allowHeld(heldId) { return (await this.#change("held", { heldId, allow: true })).message; }
   /** Denies a held message. Its sender is told the reason. */

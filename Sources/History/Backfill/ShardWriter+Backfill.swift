@@ -48,6 +48,7 @@ extension ShardWriter {
         let visible = file.day >= cutoff.day ? rows.filter { $0.time >= cutoff } : []
         if !visible.isEmpty || (!erasures.isEmpty && file.day >= cutoff.day) {
             do {
+                try blockIndex(file)
                 try open(file).write(visible, erasures, applied: 0)
             } catch {
                 let failure = StorageError(any: error)
@@ -71,6 +72,7 @@ extension ShardWriter {
         if missing?.isComplete == true {
             // A failure is noted, and the next checkpoint tells the end.
             _ = checkpoint(retryingOn: thread)
+            if indexes?.state.unblock() == true { wakeIndexer() }
         } else {
             try checkpointIfDue(on: thread)
         }

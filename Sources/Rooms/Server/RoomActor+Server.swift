@@ -80,6 +80,8 @@ extension RoomActor {
                 let page = try await room.page(request.query)
                 return .result(.history(MessagesResult(messages: page.messages, more: page.more)))
             }
+        case .search(let request):
+            return read(to) { room throws(ChatError) in .result(.search(try await room.search(request))) }
         case .members(let request):
             let page = try members(request.kind, after: request.after, limit: Int(request.limit), at: now, for: nil)
             result = .members(MembersResult(members: page.items, next: page.next))

@@ -164,6 +164,12 @@ public final class RoomCalls: Sendable {
         }
     }
 
+    public func search(_ request: SearchRequest) async throws(ChatError) -> SearchResult {
+        try await ask(request.room, .search(request)) { result in
+            if case .search(let page) = result { page } else { nil }
+        }
+    }
+
     public func message(_ messageID: String, in room: RoomID) async throws(ChatError) -> Message {
         try await ask(room, .server(.message(messageID))) { answer in
             if case .message(let message) = answer { message } else { nil }

@@ -6,7 +6,7 @@ import { roomMarks } from "/console/console-rooms.js";
 import { Table, act, actions, ask, badge, button, card, confirmed, el, facts, field, notice, person, time, valuesOf } from "/console/console-ui.js";
 import { words } from "/console/console-words.js";
 
-const TABS = ["state", "tail", "held", "reports", "members", "queue", "polls"];
+const TABS = ["state", "tail", "search", "held", "reports", "members", "queue", "polls"];
 const LINES_MAX = 500;
 const TEXT_MAX = 1_000;
 const KINDS = ["TEMPORARY", "FIXED", "FIXED_ONLINE", "MANAGERS", "MUTED", "BLACKLISTED", "BANNED"];
@@ -95,7 +95,7 @@ export async function roomView(context) {
   }
   if (signal.aborted) return;
   every(5_000, signal, async () => { try { await reload(); } catch (error) { if (!signal.aborted && !error.isUnknown) notice(error.sentence, "bad"); } });
-  const parts = { state: statePart, tail: tailPart, held: heldPart, reports: reportsPart, members: membersPart, queue: queuePart, polls: pollsPart };
+  const parts = { state: statePart, tail: tailPart, search: searchPart, held: heldPart, reports: reportsPart, members: membersPart, queue: queuePart, polls: pollsPart };
   parts[tab]({ ...context, room, body, info: () => info, reload });
 }
 
@@ -364,6 +364,43 @@ export function memberMarks(member) {
   return marks.length > 0 ? el("span", { class: "marks" }, marks) : undefined;
 }
 
+/** Messages that have a text. */
+function searchPart({ api, room, body, signal }) {
+  const why = api.why("GET /v1/rooms/{room}/search");
+  if (why) { refused(body, words.say("room.tab.search"), why); return; }
+  let [found, next, asked, serial] = [[], undefined, {}, 0];
+  const table = new Table({
+    label: words.say("room.tab.search"), key: ({ messageId }) => messageId, empty: words.say("search.hint"),
+    columns: [
+      { title: words.say("held.time"), cell: (message) => time(message.time) },
+      { title: words.say("held.from"), cell: ({ from }) => (from ? el("a", { href: `#user/${encodeURIComponent(from.user)}` }, person(from.nick || from.user)) : words.say("event.system")) },
+      { title: words.say("held.message"), wide: true, cell: (message) => person(bodyOf(message)) },
+    ],
+  });
+  const more = button(words.say("ui.more"), () => load(false));
+  const form = el("form", { class: "toolbar" },
+    field({ name: "text", label: words.say("search.text"), maxlength: 64 }), field({ name: "user", label: words.say("search.user"), maxlength: 64 }),
+    el("div", { class: "buttons" }, el("button", { type: "submit", class: "button" }, words.say("search.find"))));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const { text, user } = valuesOf(form);
+    asked = { text: text.trim(), user: user.trim() || undefined };
+    if (asked.text) load(true);
+  });
+  async function load(isNew) {
+    const mine = serial += 1;
+    const page = await act(() => api.call("GET /v1/rooms/{room}/search", { room },
+      { query: { ...asked, limit: 100, after: isNew ? undefined : next }, signal }));
+    if (mine !== serial || signal.aborted || !page) return;
+    found = isNew ? page.messages : [...found, ...page.messages].slice(0, 2_000);
+    next = page.next;
+    more.hidden = next === undefined || found.length >= 2_000;
+    table.update(found, words.say(next === undefined ? "search.none" : "search.notYet"));
+  }
+  more.hidden = true;
+  body.append(card(words.say("room.tab.search"), form, table.element, more));
+}
+
 /** Messages that wait for a manager. */
 function heldPart({ api, room, body, signal }) {
   const why = api.why("GET /v1/rooms/{room}/held");
@@ -496,7 +533,8 @@ function reportsPart(context) {
 
 words.add({
   en: {
-    "room.parts": "Parts of the room", "room.tab.state": "State and settings", "room.tab.tail": "Messages, live", "room.tab.members": "Members", "room.tab.queue": "Queue", "room.tab.polls": "Polls", "room.tab.reports": "Reports", "room.tab.held": "Held messages",
+    "room.parts": "Parts of the room", "room.tab.state": "State and settings", "room.tab.tail": "Messages, live", "room.tab.members": "Members", "room.tab.queue": "Queue", "room.tab.polls": "Polls", "room.tab.reports": "Reports", "room.tab.held": "Held messages", "room.tab.search": "Search",
+    "search.text": "Beginnings of words, or characters", "search.user": "Only of this user", "search.find": "Search", "search.none": "Nothing was found.", "search.notYet": "Nothing so far: there is more to look through.", "search.hint": "Look for messages by their text.",
     "held.time": "Sent", "held.from": "From", "held.message": "Message", "held.allow": "Let through", "held.deny": "Deny", "held.allowed": "It is let through.", "held.denied": "It is denied.", "held.denyTitle": "Deny this message?", "held.reason": "Reason, for its sender", "held.none": "No message waits.",
     "room.unknown": "The room {room} can't be shown", "room.back": "All rooms", "room.online": "{online} online",
     "room.send": "Send a message", "room.sendTitle": "Send a message as the system", "room.sendText": "Everybody in the room sees it, and it stays in history.",
@@ -531,7 +569,8 @@ words.add({
     "reports.hint": "Messages that members have reported, the latest first; the last 1,000 stay here.", "reports.time": "Reported", "reports.seq": "Message", "reports.from": "Sender", "reports.text": "Text", "reports.noText": "(none, recalled or expired)", "reports.reporter": "Reported by", "reports.reason": "Reason", "reports.none": "Nothing was reported.",
   },
   zh: {
-    "room.parts": "房间各部分", "room.tab.state": "状态与设置", "room.tab.tail": "实时消息", "room.tab.members": "成员", "room.tab.queue": "队列", "room.tab.polls": "投票", "room.tab.reports": "举报", "room.tab.held": "待审消息",
+    "room.parts": "房间各部分", "room.tab.state": "状态与设置", "room.tab.tail": "实时消息", "room.tab.members": "成员", "room.tab.queue": "队列", "room.tab.polls": "投票", "room.tab.reports": "举报", "room.tab.held": "待审消息", "room.tab.search": "搜索",
+    "search.text": "词的开头或单个字", "search.user": "仅此用户", "search.find": "搜索", "search.none": "没有找到。", "search.notYet": "暂未找到，还有更早的消息。", "search.hint": "按文字查找消息。",
     "held.time": "发送时间", "held.from": "发送者", "held.message": "消息", "held.allow": "通过", "held.deny": "拒绝", "held.allowed": "已通过。", "held.denied": "已拒绝。", "held.denyTitle": "拒绝这条消息？", "held.reason": "原因（告知发送者）", "held.none": "没有等待审核的消息。",
     "room.unknown": "无法显示房间 {room}", "room.back": "全部房间", "room.online": "在线 {online}",
     "room.send": "发送消息", "room.sendTitle": "以系统身份发送消息", "room.sendText": "房间内所有人可见，并保留在历史中。",

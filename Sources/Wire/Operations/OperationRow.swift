@@ -23,6 +23,8 @@ public struct OperationRow: Sendable, Hashable {
     /// Which rate an operation counts against (PROTOCOL.md, "Rates").
     public enum Rate: Sendable, Hashable {
         case read, change
+        /// A read that has a rate of its own, too (PROTOCOL.md, "Search").
+        case search
         /// Never refused for rate: a gateway reads only so much of one connection at a time.
         case barrage
         /// Requests and their taps (PROTOCOL.md, "Tallies").

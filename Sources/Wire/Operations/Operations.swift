@@ -32,6 +32,8 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case held(HeldRequest)
     /// A place for content.
     case upload(UploadRequest)
+    /// Messages that have a text.
+    case search(SearchRequest)
     /// A new token for the room's content.
     case mediaToken(RoomNameRequest)
     /// Open a poll, or close one.
@@ -225,6 +227,10 @@ extension ClientOperation {
             walker.choice(
                 46, "mediaToken", { if case .mediaToken(let it) = current { it } else { nil } },
                 { self = .mediaToken($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                47, "search", { if case .search(let it) = current { it } else { nil } }, { self = .search($0) })
+            ? 1 : 0
         return seen
     }
 }
@@ -249,6 +255,7 @@ public enum OperationResult: Sendable, Hashable {
     case held(HeldResult)
     case upload(UploadResult)
     case mediaToken(MediaToken)
+    case search(SearchResult)
     case poll(PollResult)
     case vote(PollResult)
     case combined(MessagesResult)
@@ -419,6 +426,10 @@ extension OperationResult {
             walker.choice(
                 46, "mediaToken", { if case .mediaToken(let it) = current { it } else { nil } },
                 { self = .mediaToken($0) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                47, "search", { if case .search(let it) = current { it } else { nil } }, { self = .search($0) })
+            ? 1 : 0
         return seen
     }
 }
@@ -447,6 +458,7 @@ extension ClientOperation {
             it.heldID == nil ? .question(it, isOpenToAnonymous: false) : .change(it, it.clientID)
         case .upload(let it): .change(it, it.clientID)
         case .mediaToken(let it): .question(it, isOpenToAnonymous: true)
+        case .search(let it): OperationRow(.reading, .search, .harmless, isOpenToAnonymous: false, it)
         case .poll(let it): .change(it, it.clientID)
         case .vote(let it): .change(it, it.clientID)
         case .combined(let it): .reading(it)
@@ -473,7 +485,7 @@ extension ClientOperation {
     public var change: OperationChange? {
         switch self {
         case .connect, .refresh, .ping, .enter, .exit, .barrage, .message, .combined, .history, .room, .members,
-            .membersById, .queue, .mediaToken:
+            .membersById, .queue, .mediaToken, .search:
             nil
         case .held(let it):
             it.decision.map { OperationChange(.decideHeld(heldID: $0.heldID, $0.1), it.clientID, .decided) }

@@ -179,6 +179,8 @@ async function app(): Promise<void> {
   const { messages, more } = await room.history({ limit: 100, order: "ASC", afterSeq: 1, types: ["TEXT", "NOTIFICATION"] });
   for (const { replyTo } of messages) show("reply", [replyTo?.messageId, replyTo?.seq, replyTo?.user, replyTo?.nick, replyTo?.excerpt]);
   show("history", [messages.map(text), more, (await room.combined("m")).map(text)]);
+  const found = await room.search("hel", { user: "bob", types: ["TEXT"], startTime: 1, endTime: 2, limit: 5, after: "9" });
+  show("found", [found.messages.map(text), found.next]);
   const { room: info, seq } = await room.info();
   const { members, next } = await room.members("TEMPORARY", { limit: 10 });
   const some: Member[] = await room.membersById(["bob"]);

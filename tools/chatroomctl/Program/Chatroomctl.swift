@@ -19,6 +19,7 @@ struct Chatroomctl: AsyncParsableCommand {
         version: BuildVersion.text,
         subcommands: [
             RoomsCommand.self, MessagesCommand.self, MediaCommand.self, HistoryCommand.self, ExportCommand.self,
+            SearchCommand.self,
             TailCommand.self,
             TopCommand.self,
             MembersCommand.self,

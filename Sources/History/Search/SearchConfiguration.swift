@@ -1,0 +1,58 @@
+import ChatModel
+
+/// Settings of the indexes in which messages are looked for.
+public struct SearchConfiguration: Sendable {
+    /// The text of a payload that search finds; empty: none. Called on threads of the storage.
+    public var text: @Sendable (_ payload: [UInt8]) -> String
+    /// How long one search may work; then its page ends, with a place to go on from.
+    public var sliceMax = Duration.milliseconds(50)
+    /// How long it works at a time, before other readers have their turn.
+    public var turnMax = Duration.milliseconds(8)
+    /// Rows of a block: a part of a day's index that is looked into, and cleaned, in one step.
+    public var blockRows: Int64 = 32_768
+    /// How long changes wait to be indexed together.
+    public var linger = Duration.milliseconds(200)
+    /// How long a block with a recalled message waits for others to be cleaned with it.
+    public var scrubDelay = Duration.seconds(5)
+    /// Changed rows of one file that may wait. Beyond it the file is compared with its index from the beginning.
+    public var pendingMax = 200_000
+    /// How long an index that could not be read or written is left alone.
+    public var retryDelay = Duration.seconds(5)
+    /// The clock of `sliceMax` and `turnMax`.
+    public var now: @Sendable () -> ContinuousClock.Instant = { .now }
+
+    public init(text: @escaping @Sendable (_ payload: [UInt8]) -> String) { self.text = text }
+}
+
+/// Messages to look for in a room (PROTOCOL.md, "Search").
+public struct SearchQuery: Sendable, Hashable {
+    public var incarnation: Incarnation
+    public var pattern: SearchPattern
+    /// The oldest time that the room shows; nil: as long as its messages are kept.
+    public var visibleSince: Timestamp?
+    /// Only messages of this sender.
+    public var sender: String?
+    /// Only messages of these types; nil: of all.
+    public var types: Set<Int>?
+    /// Only messages at or after this time.
+    public var startTime: Timestamp?
+    /// Only messages at or before this time.
+    public var endTime: Timestamp?
+    /// 1-100; other numbers are brought to the nearest of these.
+    public var limit = Int(Limits.pageItemsDefault)
+    /// Only messages before this seq.
+    public var beforeSeq: UInt64?
+
+    public init(incarnation: Incarnation, pattern: SearchPattern) {
+        self.incarnation = incarnation
+        self.pattern = pattern
+    }
+}
+
+/// A page of what was found.
+public struct SearchPage: Sendable, Hashable {
+    /// Newest first.
+    public var rows: [HistoryRow]
+    /// All before this seq is still to be looked at; nil: nothing is.
+    public var next: UInt64?
+}

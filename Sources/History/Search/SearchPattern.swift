@@ -1,0 +1,65 @@
+import ChatModel
+
+/// A text that is looked for. A message fits when it has all of the text's terms: the beginnings of words, and characters of
+/// Chinese, Japanese and Korean that stand together there as they do here.
+public struct SearchPattern: Sendable, Hashable {
+    /// Words, folded.
+    private var words: [[UInt8]] = []
+    /// Runs of characters.
+    private var runs: [[[UInt8]]] = []
+
+    /// Nil: the text has nothing to look for, as punctuation has not.
+    public init?(_ text: String) {
+        SearchTerms.walk(text) { term in
+            let bytes = Array(term.bytes)
+            if !term.isCharacter {
+                if !words.contains(bytes) { words.append(bytes) }
+            } else if term.isJoined, !runs.isEmpty {
+                runs[runs.count - 1].append(bytes)
+            } else {
+                runs.append([bytes])
+            }
+            return true
+        }
+        if words.isEmpty, runs.isEmpty { return nil }
+    }
+
+    /// Whether a text has all of the terms. Linear in the text, whatever it is: a pattern has a bounded length.
+    public func matches(_ text: String) -> Bool {
+        var missing = Set(words.indices)
+        var characters: [(bytes: [UInt8], isJoined: Bool)] = []
+        SearchTerms.walk(text) { term in
+            if term.isCharacter {
+                if !runs.isEmpty { characters.append((Array(term.bytes), term.isJoined)) }
+            } else {
+                for index in missing where term.bytes.starts(with: words[index]) { missing.remove(index) }
+            }
+            return true
+        }
+        return missing.isEmpty && runs.allSatisfy { Self.has($0, characters) }
+    }
+
+    private static func has(_ run: [[UInt8]], _ characters: [(bytes: [UInt8], isJoined: Bool)]) -> Bool {
+        guard characters.count >= run.count else { return false }
+        return (0...(characters.count - run.count)).contains { start in
+            run.indices.allSatisfy { offset in
+                let character = characters[start + offset]
+                return character.bytes == run[offset] && (offset == 0 || character.isJoined)
+            }
+        }
+    }
+
+    /// The MATCH expression that finds every message of a room which fits, and a few more: the index does not know where
+    /// something stands between two characters.
+    func expression(_ life: Incarnation) -> String {
+        let prefix = IndexTokenizer.prefix(life)
+        let words = words.map { word in
+            "\"" + prefix + String(decoding: IndexTokenizer.kept(word), as: UTF8.self) + "\"*"
+        }
+        let runs = runs.map { run in
+            let terms = run.map { prefix + String(decoding: $0, as: UTF8.self) }
+            return "\"" + terms.joined(separator: String(IndexTokenizer.separator)) + "\""
+        }
+        return (words + runs).joined(separator: " AND ")
+    }
+}

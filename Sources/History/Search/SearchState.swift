@@ -1,0 +1,188 @@
+import ChatModel
+import SQLite
+import Synchronization
+
+/// The state of a shard's indexes that its storage thread, the index thread and the reader threads share, behind one lock.
+///
+/// Nothing is skipped: a row is in the index, or among those that wait for it, or its file counts as incomplete, whose rows
+/// searches look at themselves.
+final class SearchState: Sendable {
+    /// How far the index of a day file is.
+    enum Phase: Sendable, Hashable {
+        /// Not compared with its day file since the start, or given up: it is made or completed.
+        case unknown
+        /// It has all rows but those that wait.
+        case complete
+        /// There is none, while rows of another replica come in any order.
+        case blocked
+    }
+
+    /// Rows of one file, by room and seq.
+    struct Keys: Sendable {
+        private(set) var rooms: [Incarnation: Set<UInt64>] = [:]
+        private(set) var count = 0
+
+        mutating func insert(_ life: Incarnation, _ seq: UInt64) {
+            if rooms[life, default: []].insert(seq).inserted { count += 1 }
+        }
+
+        mutating func insert(_ others: Keys) {
+            for (life, seqs) in others.rooms { for seq in seqs { insert(life, seq) } }
+        }
+
+        /// Takes some out, at most `limit`.
+        mutating func take(_ limit: Int) -> Keys {
+            var taken = Keys()
+            while taken.count < limit, let (life, seqs) = rooms.first {
+                let some = seqs.sorted().prefix(limit - taken.count)
+                for seq in some { taken.insert(life, seq) }
+                rooms[life] = some.count == seqs.count ? nil : seqs.subtracting(some)
+                count -= some.count
+            }
+            return taken
+        }
+    }
+
+    struct File: Sendable {
+        var phase = Phase.unknown
+        /// A higher one is another file under the same name.
+        var generation: UInt64 = 0
+        /// Changed, and not in the index yet.
+        var pending = Keys()
+        /// Those of them that are being put there.
+        var taken = Keys()
+        /// The log entry up to which all rows are in the day file, and in the index or among those that wait.
+        var applied: UInt64 = 0
+        /// The index that was on the disk when rows of another replica came has been removed.
+        var isDiscarded = false
+        /// The index was found damaged, and no whole one has been made since.
+        var wasDamaged = false
+        /// Left alone until then.
+        var retryAt: ContinuousClock.Instant?
+    }
+
+    struct Shared: Sendable {
+        var files: [HistoryFile: File] = [:]
+        /// Days whose files have gone.
+        var removed: Set<HistoryFile> = []
+        var isBlocked = false
+        /// The index thread has a job for it.
+        var isAwake = false
+    }
+
+    /// The facts that a search has to know of a file.
+    struct View: Sendable {
+        var isComplete = false
+        var generation: UInt64 = 0
+        /// Seqs of the room that the index may not have as they are.
+        var waiting: [Int64] = []
+    }
+
+    let shared = Monitor(Shared())
+    /// The shard is about to close: nothing is begun any more.
+    private let resting = Atomic(false)
+
+    var isResting: Bool { resting.load(ordering: .relaxed) }
+    func rest() { resting.store(true, ordering: .relaxed) }
+    let configuration: SearchConfiguration
+
+    init(_ configuration: SearchConfiguration) { self.configuration = configuration }
+
+    // MARK: - Storage thread
+
+    /// Takes notice of files that are there already.
+    /// - Parameter isBlocked: rows of another replica are still to come.
+    func begin(_ files: some Sequence<HistoryFile>, isBlocked: Bool) {
+        shared.withLock { shared in
+            shared.isBlocked = isBlocked
+            for name in files { shared.files[name] = File(phase: isBlocked ? .blocked : .unknown) }
+        }
+    }
+
+    /// A day file has other rows than before.
+    /// - Parameter applied: the day file's.
+    func note(_ name: HistoryFile, _ rows: [HistoryRow], _ erasures: [Erasure], applied: UInt64) {
+        shared.withLock { shared in
+            var file = shared.files[name] ?? File()
+            // Only one copy of the sets: they change in place.
+            shared.files[name] = nil
+            defer { shared.files[name] = file }
+            file.applied = max(file.applied, applied)
+            guard file.phase != .blocked else { return }
+            for row in rows { file.pending.insert(row.incarnation, row.seq) }
+            for erasure in erasures { file.pending.insert(erasure.incarnation, erasure.seq) }
+            if file.pending.count > configuration.pendingMax {
+                file.pending = Keys()
+                file.phase = .unknown
+                file.generation += 1
+            }
+        }
+    }
+
+    /// Rows of another replica come to a day file: its index is of no use until all have come. True when there may be one,
+    /// which is to be removed from the disk before.
+    func block(_ name: HistoryFile) -> Bool {
+        shared.withLock { shared in
+            shared.isBlocked = true
+            var file = shared.files[name] ?? File()
+            guard file.phase != .blocked || !file.isDiscarded else { return false }
+            (file.phase, file.isDiscarded) = (.blocked, true)
+            file.generation += 1
+            (file.pending, file.taken) = (Keys(), Keys())
+            shared.files[name] = file
+            return true
+        }
+    }
+
+    /// All rows of another replica have come. True when indexes are to be made because of it.
+    func unblock() -> Bool {
+        shared.withLock { shared in
+            guard shared.isBlocked else { return false }
+            shared.isBlocked = false
+            for (name, file) in shared.files where file.phase == .blocked {
+                var file = file
+                (file.phase, file.isDiscarded) = (.unknown, false)
+                shared.files[name] = file
+            }
+            return true
+        }
+    }
+
+    /// A day file has gone.
+    func remove(_ name: HistoryFile) {
+        shared.withLock { shared in
+            shared.files[name] = nil
+            shared.removed.insert(name)
+        }
+    }
+
+    // MARK: - Reader threads
+
+    /// - Parameter range: of the seqs that are asked for.
+    func view(_ name: HistoryFile, _ life: Incarnation, _ range: ClosedRange<Int64>) -> View {
+        shared.withLock { shared in
+            guard let file = shared.files[name] else { return View() }
+            var view = View(isComplete: file.phase == .complete, generation: file.generation)
+            if view.isComplete {
+                for keys in [file.pending, file.taken] {
+                    for seq in keys.rooms[life] ?? [] where range.contains(Int64(clamping: seq)) {
+                        view.waiting.append(Int64(clamping: seq))
+                    }
+                }
+            }
+            return view
+        }
+    }
+
+    /// The index of a day can't be read. True when it is to be made anew.
+    func giveUp(_ name: HistoryFile, _ generation: UInt64, isDamaged: Bool) -> Bool {
+        shared.withLock { shared in
+            guard var file = shared.files[name], file.generation == generation, isDamaged else { return false }
+            guard file.phase == .complete else { return false }
+            file.phase = .unknown
+            file.generation += 1
+            shared.files[name] = file
+            return true
+        }
+    }
+}
