@@ -123,13 +123,24 @@ extension IntegrationTests {
                     if let low = schema["minimum"]?.integer { values[String(low)] = .documented }
                     if let low = schema["minimum"]?.integer { values[String(low - 1)] = .refused }
                     if let high = schema["maximum"]?.integer { values[String(high + 1)] = .refused }
+                    let target = target() + "?" + others(besides: name)
                     for (value, outcome) in values {
                         try await check(
-                            target: target() + "?\(name)=\(value)", Probe(value: value, outcome: outcome), of: name)
+                            target: target + "\(name)=\(value)", Probe(value: value, outcome: outcome), of: name)
                     }
                     try await check(
-                        target: target() + "?\(name)=1&\(name)=1", Probe(value: "twice", outcome: .refused), of: name)
+                        target: target + "\(name)=1&\(name)=1", Probe(value: "twice", outcome: .refused), of: name)
                 }
+            }
+
+            /// The parameters of the query that have to be there, too.
+            private func others(besides name: String) -> String {
+                operation.parameters.filter { $0["in"]?.text == "query" && $0["required"] == .boolean(true) }
+                    .compactMap { parameter in
+                        guard let other = parameter["name"]?.text, other != name else { return nil }
+                        return "\(other)=\(parameter["schema"]?["enum"]?.array?.first?.text ?? "x")&"
+                    }
+                    .joined()
             }
 
             func path() async throws {

@@ -29,7 +29,7 @@ import Wire
         ],
         [.moderate, .read]: [
             "getHistory", "getMessage", "listMembers", "getMember", "getQueue", "getTallies", "getPolls", "getUser",
-            "listUsers", "getHeld", "exportRoom",
+            "listUsers", "getHeld", "searchMessages", "exportRoom",
         ],
         [.operate]: [
             "forceOffline", "listUserSessions", "listSessions", "endSession", "drainNode", "removeNode", "readmitNode",

@@ -70,7 +70,7 @@ import Testing
                     .replacing("{messageId}", with: "m").replacing("{key}", with: "seat").replacing(
                         "{session}", with: "s1"
                     ).replacing("{node}", with: "n2").replacing("{shard}", with: "3").replacing("{poll}", with: "p")
-                    + (route.name == "listUsers" ? "?kind=BANNED" : "")
+                    + (["listUsers": "?kind=BANNED", "searchMessages": "?text=x"][route.name] ?? "")
                 let body = route.request.map { _ in Self.bodies[route.name] ?? "{}" }
                 let answer = try await client.call(route.method.rawValue, target, body)
                 #expect(answer.status == 200, "\(route.name): \(String(decoding: answer.body, as: UTF8.self))")
