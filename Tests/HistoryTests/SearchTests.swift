@@ -335,6 +335,71 @@ import Testing
         storage.close()
     }
 
+    @Test("a replica that gets its history from another one finds all of it, before and after its index is made")
+    func backfill() async throws {
+        let (there, here) = (try TestShard(), try TestShard())
+        let source = try open(there)
+        defer { source.close() }
+        let day = Int64(Timestamp.millisecondsPerDay)
+        for seq in 1...60 as ClosedRange<UInt64> {
+            source.write([text(seq, "word \(seq)", at: noon.adding(milliseconds: (Int64(seq) / 20 - 3) * day))])
+        }
+        source.write([], [Erasure(incarnation: life, seq: 5, day: noon.day - 3, index: 61)])
+        source.write([try roomRow("a", index: 62)], applied: 62)
+        try await source.indexed()
+        var storage = try open(here)
+        // It has a part of it, with an index, and of one message another state.
+        storage.write(
+            (1...8).map { text($0, "word \($0)", at: noon.adding(milliseconds: (Int64($0) / 20 - 3) * day)) })
+        try await storage.indexed()
+        _ = try await storage.install(from: source)
+        var steps = 0
+        let expected = (1...60).reversed().filter { $0 != 5 }.map { UInt64($0) }
+        while try await storage.backfillOnce(from: source, bytesMax: 300) {
+            steps += 1
+            try #require(steps < 200)
+            let found = try await seqs(storage, "word")
+            #expect(Set(found).isSubset(of: Set(expected + [5])))
+            // Each message that is here is found.
+            var query = HistoryQuery(incarnation: life, limit: 100)
+            query.order = .descending
+            #expect(try await storage.page(query).rows.filter { !$0.recalled }.map(\.seq) == found)
+            if steps % 4 == 0 {
+                try await storage.indexed()
+                storage.close()
+                storage = try open(here)
+            }
+        }
+        #expect(steps > 5)
+        for _ in 0..<2 {
+            #expect(try await seqs(storage, "word") == expected)
+            try await storage.indexed()
+        }
+        #expect(try here.searchFiles().count == 4)
+        storage.close()
+    }
+
+    @Test("thousands of rooms and very long words are bounds that nobody notices")
+    func manyRooms() async throws {
+        let shard = try TestShard()
+        let storage = try open(shard)
+        storage.write((1...5_000).map { text($0 % 2 + 1, "word of \($0)", of: Incarnation(1_000 + $0)) })
+        let long = String(repeating: "abcdefghij", count: 3_000)
+        storage.write([text(1, long), text(2, "é" + String(repeating: "é", count: 60)), text(3, "abcdefghi")])
+        try await storage.indexed()
+        for room in [1, 2, 4_096, 4_097, 5_000] as [UInt64] {
+            #expect(try await seqs(storage, "word", of: Incarnation(1_000 + room)) == [room % 2 + 1])
+        }
+        #expect(try await seqs(storage, "abcdefghi") == [3, 1])
+        // Longer than what of a word is in the index.
+        #expect(try await seqs(storage, String(long.prefix(250))) == [1])
+        #expect(try await seqs(storage, String(long.prefix(63)) + "x") == [])
+        #expect(try await seqs(storage, String(long.prefix(100)) + "x") == [])
+        #expect(try await seqs(storage, String(repeating: "e", count: 61)) == [2])
+        #expect(try await seqs(storage, String(repeating: "e", count: 62)) == [])
+        storage.close()
+    }
+
     @Test("a backup can be searched, and its index is made there")
     func backup() async throws {
         let shard = try TestShard()

@@ -3,25 +3,27 @@ import Testing
 import WaitTestKit
 import Wire
 
+extension TestClient {
+    /// Asks again where the rate refused it: two a second.
+    fileprivate func search(_ request: SearchRequest) async throws -> SearchResult {
+        for _ in 0..<20 {
+            switch try await ask(.search(request)) {
+            case .success(.search(let result)): return result
+            case .success: throw TestFailure("another answer")
+            case .failure(let error) where error.code == .tooOften:
+                try await Task.sleep(for: .milliseconds(error.retryAfterMs ?? 500))
+            case .failure(let error): throw error
+            }
+        }
+        throw TestFailure("always too often")
+    }
+}
+
 extension IntegrationTests {
     /// Looking for messages (PROTOCOL.md, "Search").
     @Suite struct RoomsSearchTests {
-        /// Asks again where the rate refused it: two a second.
-        private func search(_ client: TestClient, _ request: SearchRequest) async throws -> SearchResult {
-            for _ in 0..<20 {
-                switch try await client.ask(.search(request)) {
-                case .success(.search(let result)): return result
-                case .success: throw TestFailure("another answer")
-                case .failure(let error) where error.code == .tooOften:
-                    try await Task.sleep(for: .milliseconds(error.retryAfterMs ?? 500))
-                case .failure(let error): throw error
-                }
-            }
-            throw TestFailure("always too often")
-        }
-
         private func texts(_ client: TestClient, _ room: RoomID, _ text: String) async throws -> [String] {
-            try await search(client, SearchRequest(room: room, text: text)).messages.compactMap(\.text)
+            try await client.search(SearchRequest(room: room, text: text)).messages.compactMap(\.text)
         }
 
         @Test func `a manager finds what was said, as it is now, also after a restart, in both encodings`() async throws
@@ -37,11 +39,11 @@ extension IntegrationTests {
                     #expect(try await texts(owner, room, "HEL") == ["helmet", "小白, hello again", "Hello wörld"])
                     #expect(try await texts(owner, room, "白") == ["小白, hello again"])
                     #expect(try await texts(owner, room, "world hel") == ["Hello wörld"])
-                    let byAnn = try await search(
-                        owner, SearchRequest(room: room, text: "hel", user: try user("ann"), limit: 1))
+                    let byAnn = try await owner.search(
+                        SearchRequest(room: room, text: "hel", user: try user("ann"), limit: 1))
                     #expect(byAnn.messages.map(\.messageID) == [second.messageID] && byAnn.next != nil)
-                    let rest = try await search(
-                        owner, SearchRequest(room: room, text: "hel", user: try user("ann"), after: byAnn.next))
+                    let rest = try await owner.search(
+                        SearchRequest(room: room, text: "hel", user: try user("ann"), after: byAnn.next))
                     #expect(rest.messages.map(\.messageID) == [first.messageID])
 
                     _ = try await ann.done(
@@ -76,15 +78,15 @@ extension IntegrationTests {
                     .custom(content: "needle five", subtype: 1, searchable: "needle six"),
                 ]
                 for body in bodies { _ = try await owner.post(room, MessageDraft(body: body)) }
-                let found = try await search(owner, SearchRequest(room: room, text: "needle")).messages
+                let found = try await owner.search(SearchRequest(room: room, text: "needle")).messages
                 #expect(found.map(\.body) == bodies.reversed())
-                #expect(try await search(owner, SearchRequest(room: room, text: "needle five")).messages.isEmpty)
+                #expect(try await owner.search(SearchRequest(room: room, text: "needle five")).messages.isEmpty)
                 var reply = MessageDraft(body: .text("yes"))
                 reply.replyTo = found.last?.messageID
                 _ = try await owner.post(room, reply)
-                let again = try await search(owner, SearchRequest(room: room, text: "one"))
+                let again = try await owner.search(SearchRequest(room: room, text: "one"))
                 #expect(again.messages.compactMap(\.text) == ["needle one"])
-                let files = try await search(owner, SearchRequest(room: room, text: "needle", types: [.file, .tip]))
+                let files = try await owner.search(SearchRequest(room: room, text: "needle", types: [.file, .tip]))
                 #expect(files.messages.map(\.body) == [bodies[2], bodies[1]])
                 let combined = try await owner.post(
                     room,
@@ -92,7 +94,7 @@ extension IntegrationTests {
                         body: .combine(
                             title: "straw", summary: "hay", messageIDs: [try #require(found.last?.messageID)])))
                 for text in ["straw", "hay"] {
-                    let hits = try await search(owner, SearchRequest(room: room, text: text)).messages
+                    let hits = try await owner.search(SearchRequest(room: room, text: text)).messages
                     #expect(hits.map(\.messageID) == [combined.messageID])
                 }
             }
@@ -122,13 +124,13 @@ extension IntegrationTests {
                 ]
                 for (request, code, field) in wrong {
                     do {
-                        _ = try await search(owner, request)
+                        _ = try await owner.search(request)
                         Issue.record("\(request) was answered")
                     } catch let error as ChatError {
                         #expect(error.code == code && error.field == field, "\(request)")
                     }
                 }
-                _ = try await search(owner, SearchRequest(room: room, text: String(repeating: "小", count: 64)))
+                _ = try await owner.search(SearchRequest(room: room, text: String(repeating: "小", count: 64)))
             }
         }
 
@@ -151,6 +153,40 @@ extension IntegrationTests {
                 let answer = try await node.api("GET", "/v1/rooms/off/search?text=x")
                 #expect(answer.status == 503 && answer.body.contains("search.enabled"), "\(answer.body)")
             }
+        }
+    }
+}
+
+extension IntegrationTests.ClusterTests {
+    /// Search in a room that another node leads, and after its leader has died.
+    @Suite struct Search {
+        private func found(_ client: TestClient, _ room: RoomID, _ text: String) async throws -> [String] {
+            try await retrying("search") {
+                try await client.search(SearchRequest(room: room, text: text)).messages.compactMap(\.text)
+            }
+        }
+
+        @Test func `any node answers, and the next leader finds what the one before did`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("searched")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let sue = try await TestClient.connected(follower, "owner")
+            let tom = try await TestClient.connected(other, "tom")
+            try await retrying("enter") { _ = try await sue.enter(room) }
+            try await retrying("enter") { _ = try await tom.enter(room) }
+            let texts = (1...5).map { "needle \($0)" }
+            var sent: [SendResult] = []
+            for text in texts { sent.append(try await tom.send(room, text, clientID: text)) }
+            #expect(try await found(sue, room, "need") == texts.reversed())
+            let recalled = RecallRequest(room: room, messageID: sent[1].messageID)
+            _ = try await tom.ask(.recall(recalled)).get()
+            await leader.kill()
+            let left = texts.filter { $0 != texts[1] }
+            #expect(try await found(sue, room, "need") == left.reversed())
+            #expect(try await found(sue, room, "needle 2").isEmpty)
+            try await cluster.start([leader])
+            try await cluster.transfer(room, to: leader)
+            #expect(try await found(sue, room, "need") == left.reversed())
         }
     }
 }

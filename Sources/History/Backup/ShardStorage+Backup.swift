@@ -36,6 +36,8 @@ extension ShardStorage {
         defer { pool.close() }
         var options = configuration
         options.onHealthChange = { _ in }
+        // Indexes follow from the history: the restored shard makes its own.
+        options.search = nil
         let copy = try ShardStorage.open(ShardID(0), directory: directory, pool: pool, configuration: options)
         defer { copy.close() }
         let index = try copyCatalogue(to: copy)
