@@ -59,12 +59,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Held messages: the action HOLD in the setting of moderation, the fact `hold`, the commands `decideHeld` and
     /// `withdrawHeld`, the rows `held` and `denied`, and the webhook's kind HELD.
     case held
+    /// Messages of before: the command `importMessages` with its result.
+    case imports
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held:
+            .polls, .reports, .held, .imports:
             FeatureLevel(2)
         }
     }
@@ -72,7 +74,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .sanctions: nil
+        case .levels, .undelete, .moderators, .logSegments, .sanctions, .imports: nil
         case .seats: "seats"
         case .pins: "pin"
         case .amend: "amend"
@@ -103,6 +105,7 @@ extension CommandBody {
         case .registerUpload, .completeUpload: .media
         case .report: .reports
         case .decideHeld, .withdrawHeld: .held
+        case .importMessages: .imports
         default: nil
         }
     }

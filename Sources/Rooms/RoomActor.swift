@@ -246,6 +246,7 @@ actor RoomActor {
         case .publish(let message):
             publish(message)
             offerUnkept(message)
+        case .leaveOut(let seqs): if presence.online > 0 { budget.leaveOut(seqs, at: stamp.time) }
         case .held(let record): tell(record)
         case .denied(let record): tell(record)
         case .kick(let user, let reason, let ext):
@@ -456,7 +457,7 @@ actor RoomActor {
             facts.pollKey = PollKey(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
         }
         switch body {
-        case .pin, .report: facts.keptSince = context.policy.keptSince(context.now())
+        case .pin, .report, .importMessages: facts.keptSince = context.policy.keptSince(context.now())
         // The message that waits may name content.
         case .decideHeld, .expire:
             if state.heldCount > 0 { facts.keptSince = context.policy.keptSince(context.now()) }

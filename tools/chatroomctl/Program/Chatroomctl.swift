@@ -18,7 +18,8 @@ struct Chatroomctl: AsyncParsableCommand {
             """,
         version: BuildVersion.text,
         subcommands: [
-            RoomsCommand.self, MessagesCommand.self, MediaCommand.self, HistoryCommand.self, ExportCommand.self, TailCommand.self,
+            RoomsCommand.self, MessagesCommand.self, MediaCommand.self, HistoryCommand.self, ExportCommand.self,
+            ImportCommand.self, TailCommand.self,
             TopCommand.self,
             MembersCommand.self,
             MemberCommand.self, QueueCommand.self, TalliesCommand.self, PollsCommand.self,
