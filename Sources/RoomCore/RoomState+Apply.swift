@@ -55,7 +55,8 @@ extension RoomState {
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, for: command, &outcome)
-        case .post, .importMessages, .updateRoom, .recall, .pin, .amend, .decideHeld, .withdrawHeld, .tally, .report, .setManager,
+        case .post, .importMessages, .updateRoom, .recall, .pin, .amend, .decideHeld, .withdrawHeld, .tally, .report,
+            .setManager,
             .setMember, .setRole, .setBlacklist,
             .setMute, .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear,
             .addRobots, .removeRobots, .registerUpload, .openPoll, .vote, .closePoll:

@@ -29,7 +29,8 @@ import Testing
         return try await storage.page(query).rows.map(\.seq)
     }
 
-    @Test func `they stand in the files of their days, are read in order, and are there after a restart`() async throws {
+    @Test func `they stand in the files of their days, are read in order, and are there after a restart`() async throws
+    {
         let shard = try TestShard()
         var storage = try shard.open()
         write(to: storage)
@@ -37,7 +38,8 @@ import Testing
             #expect(try await seqs(storage, .ascending) == Array(1...12))
             #expect(try shard.fileNames().count { $0.hasPrefix("history") } == 7)
             #expect(try await seqs(storage, .descending) == Array(1...12).reversed())
-            #expect(try await seqs(storage, .ascending, from: noon.adding(seconds: -4 * secondsPerDay)) == Array(5...12))
+            #expect(
+                try await seqs(storage, .ascending, from: noon.adding(seconds: -4 * secondsPerDay)) == Array(5...12))
             #expect(try await seqs(storage, .descending, from: noon.adding(seconds: -4 * secondsPerDay)).first == 6)
             #expect(try await storage.message(3, of: other)?.time == noon.adding(seconds: -5 * secondsPerDay))
             _ = try await storage.checkpoint()
@@ -61,7 +63,8 @@ import Testing
         #expect(try await seqs(storage, .ascending) == Array(1...13))
     }
 
-    @Test func `a replica that installs a snapshot is given them, and those of later entries by the log`() async throws {
+    @Test func `a replica that installs a snapshot is given them, and those of later entries by the log`() async throws
+    {
         let (there, here) = (try TestShard(), try TestShard())
         let source = try there.open()
         defer { source.close() }

@@ -24,7 +24,8 @@ extension IntegrationTests {
                 headers: key.map { ["Idempotency-Key": $0] } ?? [:])
         }
 
-        @Test func `messages of past days are in history with their times, also after a crash, and are pushed to nobody`()
+        @Test
+        func `messages of past days are in history with their times, also after a crash, and are pushed to nobody`()
             async throws
         {
             try await TestNode.run { node in
@@ -32,7 +33,9 @@ extension IntegrationTests {
                 let viewer = try await TestClient.entered(node, "viewer", room)
                 let now = Self.now
                 let days = [11, 9, 6, 3, 0] as [Int64]
-                let lines = days.map { Self.line(now - $0 * Self.day - 60_000, "of \($0) days ago", clientID: "c\($0)") }
+                let lines = days.map {
+                    Self.line(now - $0 * Self.day - 60_000, "of \($0) days ago", clientID: "c\($0)")
+                }
                 let answer = try await bring(node, room, lines, key: "one")
                 #expect(answer.body == #"{"imported":4,"skipped":1,"seq":4}"#)
                 // A repeat of the call, and one without its key of what the room still knows.
@@ -104,7 +107,8 @@ extension IntegrationTests {
             try await TestNode.run { node in
                 let room = try await node.createRoom("source", fields: #","name":"N","ext":"e""#)
                 #expect(
-                    try await node.api("PUT", "/v1/rooms/source/members/bob/role", #"{"role":"MANAGER"}"#).status == 200)
+                    try await node.api("PUT", "/v1/rooms/source/members/bob/role", #"{"role":"MANAGER"}"#).status == 200
+                )
                 let bob = try await TestClient.entered(node, "bob", room)
                 let first = try await bob.send(room, "one")
                 for number in 2...9 { try await bob.send(room, "number \(number)", clientID: "c\(number)") }

@@ -68,7 +68,8 @@ import Testing
         let answer = Self.bring([third, third], after: NewestMessage(seq: 2, time: it.now), to: &it)
         #expect(answer.result == Self.imported(1, skipped: 1, seq: 3))
         // And its sender's own repeat gets it.
-        #expect(it.tell(.post(MessageDraft(body: .text("x"))), by: member("ann"), key: 3).posted?.place == .kept(seq: 3))
+        #expect(
+            it.tell(.post(MessageDraft(body: .text("x"))), by: member("ann"), key: 3).posted?.place == .kept(seq: 3))
     }
 
     @Test func `an old message leaves no key, for nobody asks for it any more`() {

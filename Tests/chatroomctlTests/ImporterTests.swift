@@ -31,7 +31,8 @@ import Testing
             guard call.target.hasSuffix("/import") else {
                 return HTTPAnswer(200, #"{"createdAt":\#(state.withLock { $0.createdAt })}"#)
             }
-            let texts = (try? JSONTree(parsing: Data(body.utf8)))?["messages"]?.items.map { $0["text"]?.text ?? "" } ?? []
+            let texts =
+                (try? JSONTree(parsing: Data(body.utf8)))?["messages"]?.items.map { $0["text"]?.text ?? "" } ?? []
             guard !texts.contains("bad") else {
                 return HTTPAnswer(400, #"{"error":{"code":414,"name":"BAD_PARAMETER","message":"no"}}"#)
             }
@@ -108,7 +109,8 @@ import Testing
         #expect(cluster.calls.first == "GET /v1/rooms/old")
     }
 
-    @Test(arguments: [1, 2, 64, 99, 100]) func `a message that is refused is named by its line, and all before it are kept`(
+    @Test(arguments: [1, 2, 64, 99, 100])
+    func `a message that is refused is named by its line, and all before it are kept`(
         place: Int
     ) async throws {
         let cluster = Cluster()
@@ -164,7 +166,9 @@ import Testing
             let cluster = Cluster()
             cluster.state.withLock {
                 $0.createdAt = createdAt
-                $0.first = [.success(HTTPAnswer(200, #"{"createdAt":\#(createdAt)}"#)), .success(unavailable), .failure(lost)]
+                $0.first = [
+                    .success(HTTPAnswer(200, #"{"createdAt":\#(createdAt)}"#)), .success(unavailable), .failure(lost),
+                ]
             }
             var importer = importer(cluster)
             #expect(await take([message("a")], &importer) == nil)

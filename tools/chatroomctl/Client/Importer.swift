@@ -3,7 +3,7 @@ import FoundationEssentials
 /// Brings rooms, members, blacklists and messages of JSON lines to a cluster, in their order. Every call can be repeated,
 /// so that a call whose answer was lost does nothing twice.
 package struct Importer {
-    /// What was done until now.
+    /// The work that is done.
     package struct Figures: Sendable, Hashable {
         package var rooms: Int64 = 0
         package var members: Int64 = 0
@@ -33,9 +33,9 @@ package struct Importer {
     private let skipsRecalled: Bool
     private let pause: @Sendable () async -> Void
     private let report: @Sendable (String) -> Void
-    /// Of the last room line.
+    /// The room of the last room line.
     private var room: String?
-    /// What a room is given behind its messages.
+    /// The calls that a room needs behind its messages.
     private var last: [(method: String, path: [String], body: [String: JSONTree])] = []
     /// The room of the messages that wait.
     private var target: String?

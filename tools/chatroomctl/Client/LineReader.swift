@@ -51,7 +51,9 @@ package struct LineReader {
         buffer.removeFirst(start)
         (start, searched) = (0, searched - start)
         let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { bytes, count in
-            repeat { count = max(-1, read(descriptor, bytes.baseAddress, bytes.count)) } while count < 0 && errno == EINTR
+            repeat {
+                count = max(-1, read(descriptor, bytes.baseAddress, bytes.count))
+            } while count < 0 && errno == EINTR
             isAtEnd = count <= 0
             failure = count < 0 ? errno : 0
             count = max(0, count)

@@ -35,7 +35,7 @@ struct ConformanceCheck: Sendable {
         framesBeforeConnect, requestsInFrames, allowances, tokenBounds, sessions, secrecy, seats, bigRooms, pages,
         signing, protobuf, connection, origins, slowClients, messageFields, mutes, expulsions, defaults, drops,
         manyMessages, barrageSamples, pins, amend, tallies, polls, reports, held, media, users, signedTokens, tokenEnds,
-        serverRules,
+        serverRules, imports,
         wholeCluster,
         signatures,
         callbacks,
