@@ -150,6 +150,8 @@ public enum CommandBody: Sendable, Hashable {
     case purgeRoom
     /// The actor is the sender shown; `.system` is no sender.
     case post(MessageDraft)
+    /// Messages of before, with their times. `after` is a fact: the newest message that the room has.
+    indirect case importMessages([ImportedMessage], after: NewestMessage?)
     indirect case recall([RecallTarget], NotifyOptions)
     /// Pins a message or takes its pin away; `CommandFacts.original` says what it is.
     indirect case pin(messageID: String, enable: Bool, NotifyOptions)

@@ -53,10 +53,12 @@ public enum RememberedResult: Sendable, Hashable {
     case poll(Poll)
     /// A held message was let through, and became this one, which history has; nil: it was denied.
     case decided(messageID: String?)
+    case imported(ImportResult)
 
     fileprivate var textBytes: Int {
         switch self {
         case .done: 0
+        case .imported: 24
         case .room(let info): 200 + info.id.text.utf8.count + info.creator.text.utf8.count
         case .posted(let messageID, _, _, _, _): 120 + messageID.utf8.count
         case .member(let member): 200 + member.user.text.utf8.count

@@ -24,6 +24,7 @@ public enum CommandResult: Sendable, Hashable {
     case decided(Message)
     /// The same of a repeat: the message that it became is looked up again; nil: it was denied.
     case decidedBefore(messageID: String?)
+    case imported(ImportResult)
     case refused(ChatError)
 }
 
@@ -44,6 +45,8 @@ public enum Effect: Sendable, Hashable {
     case amend(Message)
     /// To show to those who are here: kept and unkept messages and notifications.
     case publish(Message)
+    /// Kept messages that nobody is shown: those who are here are told that they are in history only.
+    case leaveOut(ClosedRange<UInt64>)
     /// A message waits for managers, who are told.
     case held(HeldRecord)
     /// A held message was denied: its sender is told.

@@ -63,12 +63,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case lives
     /// Looking for messages: the operation `search`.
     case search
+    /// Messages of before: the command `importMessages` with its result.
+    case imports
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .lives, .search:
+            .polls, .reports, .held, .lives, .search, .imports:
             FeatureLevel(2)
         }
     }
@@ -76,7 +78,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .sanctions, .lives: nil
+        case .levels, .undelete, .moderators, .logSegments, .sanctions, .lives, .imports: nil
         case .seats: "seats"
         case .pins: "pin"
         case .amend: "amend"
@@ -108,6 +110,7 @@ extension CommandBody {
         case .registerUpload, .completeUpload: .media
         case .report: .reports
         case .decideHeld, .withdrawHeld: .held
+        case .importMessages: .imports
         default: nil
         }
     }

@@ -31,6 +31,11 @@ public enum Limits {
     public static let avatarBytes: Int64 = 1 << 20
     /// The name of content that is uploaded.
     public static let uploadNameBytes = 256
+    /// Messages of one import, and the bytes of its body.
+    public static let importedMessages = 100
+    public static let importBytes = 256 * kilobyte
+    /// A notification of an import, in JSON: its parts have no limits of their own.
+    public static let importedNotificationBytes = 128 * kilobyte
     /// For how long a place for content is kept that no message names (PROTOCOL.md, "Media").
     public static let uploadSeconds: Int64 = 3_600
     /// For how long a session's token for a room's content holds.

@@ -12,7 +12,7 @@ struct Outcome {
     /// `.append` and `.erase`.
     var history: [Effect] = []
     var shown: [Message] = []
-    /// `.held` and `.denied`.
+    /// `.held`, `.denied` and `.leaveOut`.
     var notices: [Effect] = []
     /// `.kick`, `.kickAll` and `.retire`.
     var endings: [Effect] = []

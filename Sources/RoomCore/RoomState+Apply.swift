@@ -55,7 +55,8 @@ extension RoomState {
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, for: command, &outcome)
-        case .post, .updateRoom, .recall, .pin, .amend, .decideHeld, .withdrawHeld, .tally, .report, .setManager,
+        case .post, .importMessages, .updateRoom, .recall, .pin, .amend, .decideHeld, .withdrawHeld, .tally, .report,
+            .setManager,
             .setMember, .setRole, .setBlacklist,
             .setMute, .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear,
             .addRobots, .removeRobots, .registerUpload, .openPoll, .vote, .closePoll:
@@ -71,6 +72,8 @@ extension RoomState {
         switch command.body {
         case .post(let draft):
             return try post(draft, key, for: command, &outcome)
+        case .importMessages(let messages, let newest):
+            return try importMessages(messages, after: newest, for: command, &outcome)
         case .updateRoom(let set, let options):
             return try updateRoom(set, options, for: command, &outcome)
         case .recall(let targets, let options):

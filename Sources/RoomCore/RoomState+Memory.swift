@@ -46,6 +46,7 @@ extension RoomState {
         case .tally(let tally): .tally(tally)
         case .upload(let ticket): .upload(ticket)
         case .poll(let poll): .poll(completed(poll, by: command))
+        case .imported(let result): .imported(result)
         }
     }
 
@@ -135,6 +136,7 @@ extension RoomState {
         case .decided(let message): return .decided(messageID: message.seq == nil ? nil : message.messageID)
         case .decidedBefore(let messageID): return .decided(messageID: messageID)
         case .upload(let ticket): return .upload(ticket)
+        case .imported(let result): return .imported(result)
         }
     }
 

@@ -164,12 +164,23 @@ public struct ViewerBudget: Sendable {
             report.unkept += 1
             return
         }
-        guard let last = report.ranges.last else { return report.ranges.append(seq...seq) }
-        if last.upperBound + 1 == seq || report.ranges.count == Self.rangesMax {
-            report.ranges[report.ranges.count - 1] = last.lowerBound...max(last.upperBound, seq)
+        leaveOut(seq...seq)
+    }
+
+    private mutating func leaveOut(_ seqs: ClosedRange<UInt64>) {
+        guard let last = report.ranges.last else { return report.ranges.append(seqs) }
+        if last.upperBound + 1 == seqs.lowerBound || report.ranges.count == Self.rangesMax {
+            report.ranges[report.ranges.count - 1] = last.lowerBound...max(last.upperBound, seqs.upperBound)
         } else {
-            report.ranges.append(seq...seq)
+            report.ranges.append(seqs)
         }
+    }
+
+    /// Kept messages that nobody is shown, however few are here.
+    public mutating func leaveOut(_ seqs: ClosedRange<UInt64>, at time: Timestamp) {
+        now = max(now, time.milliseconds)
+        owe()
+        leaveOut(seqs)
     }
 
     /// An unkept message that was left out was shown to this session after all.

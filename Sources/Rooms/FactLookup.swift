@@ -14,6 +14,8 @@ enum FactLookup: Sendable {
     case copies([String], for: UserID?, from: [RoomID])
     /// Only the message that the command names (`CommandBody.original`), which is looked up besides any of the others.
     case original
+    /// The newest message that the room has.
+    case newest
     /// Whether a user may send so many bytes of content today.
     case uploadUse(UserID, bytes: Int64)
 }
@@ -36,6 +38,7 @@ struct FoundFacts: Sendable {
     var copies = MessageCopies()
     var original: OriginalMessage?
     var amended: Message?
+    var newest: NewestMessage?
     /// Content of other rooms that is this room's, too.
     var shared: [SharedUpload] = []
     /// How many messages had been recalled before (`RecentSeqs`).
@@ -51,6 +54,7 @@ struct FoundFacts: Sendable {
         switch command.body {
         case .recall(_, let options): command.body = .recall(targets, options)
         case .setBlacklist: command.facts.recalled = targets
+        case .importMessages(let messages, _): command.body = .importMessages(messages, after: newest)
         case .post: (command.facts.copies, command.facts.sharedUploads) = (copies.messages, shared)
         default: break
         }

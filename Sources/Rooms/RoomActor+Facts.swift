@@ -95,10 +95,26 @@ extension RoomActor {
             if facts.copies.refusal == nil { await share(&facts) }
             return facts
         case .original: return FoundFacts()
+        case .newest: return FoundFacts(newest: try await newest())
         case .uploadUse(let user, let bytes):
             try await context.takeUploadBytes(user, bytes)
             return FoundFacts()
         }
+    }
+
+    /// nil while the room has none.
+    private func newest() async throws(ChatError) -> NewestMessage? {
+        let seq = state.lastSeq
+        guard seq > 0 else { return nil }
+        if let last = tail.last, last.seq == seq { return NewestMessage(seq: seq, time: last.time) }
+        var query = HistoryQuery(incarnation: try requireLife(), limit: 1)
+        query.withoutPayload = true
+        if let row = try await rows(query).rows.first { return NewestMessage(seq: row.seq, time: row.time) }
+        // It has expired, or is not here yet.
+        guard storage.isHistoryComplete else {
+            throw ChatError(.unavailable, "history is not complete on this node yet", retryAfterMs: 1000)
+        }
+        return NewestMessage(seq: seq, time: nil)
     }
 
     /// The newest of a user's messages first, page by page, until history ends or they are older than `since`.

@@ -249,6 +249,7 @@ actor RoomActor {
         case .publish(let message):
             publish(message)
             offerUnkept(message)
+        case .leaveOut(let seqs): if presence.online > 0 { budget.leaveOut(seqs, at: stamp.time) }
         case .held(let record): tell(record)
         case .denied(let record): tell(record)
         case .kick(let user, let reason, let ext):
@@ -459,7 +460,7 @@ actor RoomActor {
             facts.pollKey = PollKey(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
         }
         switch body {
-        case .pin, .report: facts.keptSince = visibleSince
+        case .pin, .report, .importMessages: facts.keptSince = visibleSince
         // For rooms that have no life of their own.
         case .updateRoom(let set, _) where set.historyDays != nil:
             facts.keptSince = context.policy.keptSince(context.now())

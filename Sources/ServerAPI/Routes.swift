@@ -12,8 +12,8 @@ enum Routes {
 
     /// All of them, with an empty document.
     static var described: [Route] {
-        rooms + messages + export + search + recall + pins + held + uploads + members + queue + tallies + polls + robots
-            + users
+        rooms + messages + export + imports + search + recall + pins + held + uploads + members + queue + tallies + polls
+            + robots + users
             + sanctions + sessions + cluster
             + webhook
             + moderation

@@ -70,7 +70,8 @@ struct Dialogue {
             guard case .append(let message, _) = effect else { continue }
             seq += 1
             #expect(message.seq == seq)
-            #expect(effects.contains(.publish(message)))
+            let isLeftOut = effects.contains { if case .leaveOut(let seqs) = $0 { seqs.contains(seq) } else { false } }
+            #expect(effects.contains(.publish(message)) != isLeftOut)
         }
         if state.incarnation == incarnation { #expect(state.lastSeq == seq) }
     }
@@ -86,7 +87,7 @@ extension Effect {
         case .roomChanged: 1
         case .keepCopies, .append, .erase, .amend: 2
         case .publish: 3
-        case .held, .denied: 4
+        case .leaveOut, .held, .denied: 4
         case .kick, .kickAll, .robotsEnter, .robotsExit, .retire: 5
         case .result: Self.resultPhase
         }

@@ -34,7 +34,8 @@ struct FakeStore {
                     [.command, .taps, .webhook].contains($0.key.kind) || $0.value.incarnation != retired
                 }
                 posts.removeAll { $0.incarnation == retired }
-            case .roomChanged, .keepCopies, .append, .erase, .amend, .publish, .held, .denied, .kick, .kickAll,
+            case .roomChanged, .keepCopies, .append, .erase, .amend, .publish, .leaveOut, .held, .denied, .kick,
+                .kickAll,
                 .robotsEnter, .robotsExit, .result:
                 continue
             }

@@ -64,6 +64,8 @@ struct NaiveRoom {
     var seatsPerUser = 0
     var slowSeconds: Int64 = 0
     var seq: UInt64 = 0
+    /// The time of the newest kept message.
+    var newest: Int64 = .min
     var people: [UserID: Person] = [:]
     var queue: [QueueElement] = []
     /// When each command was accepted, and whether it was a kept post.
@@ -93,6 +95,11 @@ struct NaiveRoom {
             return answer
         }
         seq += UInt64(answer.events.count)
+        if case .importMessages(let messages, _) = body {
+            newest = messages.last?.time.milliseconds ?? newest
+        } else if seq > before.seq {
+            newest = now
+        }
         windows = windows.filter { $0.value.time + Limits.tapLifeSeconds * 1000 > now }
         if let key, waiting == nil {
             var isKept = false
@@ -301,6 +308,16 @@ struct NaiveRoom {
             }
             return end(false, now) { $0.id == id }
         case .amend(let messageID, _): return amend(messageID, actor, now)
+        case .importMessages(let messages, let known):
+            guard isServer(actor) else { return Answer(code: .forbidden) }
+            let times = messages.map(\.time.milliseconds)
+            if times.contains(where: { $0 > now }) || times != times.sorted() { return Answer(code: .badParameter) }
+            if let first = times.first, seq > 0 {
+                guard known?.seq == seq else { return Answer(code: .unavailable) }
+                if first < newest { return Answer(code: .conflict) }
+            }
+            seq += UInt64(times.count)
+            return Answer()
         case .tally(let key, let change): return decideTally(key, change, actor, now)
         case .muteRoom(let enable, _):
             if rank(actor) < 1 { return Answer(code: .forbidden) }

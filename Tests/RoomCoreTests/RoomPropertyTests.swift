@@ -25,6 +25,7 @@ import Testing
             case 0: body = Self.amend(kept.keys.sorted(), &random)
             case 1: body = Self.tally(&random)
             case 2: body = Self.window(&lastWindow, of: it.state.incarnation, &random)
+            case 3: body = Self.messages(naive, at: it.now.milliseconds, &random)
             default: break
             }
             if step == 0 { body = Self.create(&random) }
@@ -157,6 +158,20 @@ import Testing
             TapBatch(
                 life: UInt64.random(in: 1...3, using: &random), window: last, sums: sums,
                 of: isOther ? Incarnation(1) : incarnation ?? Incarnation(1)))
+    }
+
+    /// Messages of before, most of them in order and behind the newest one.
+    private static func messages(_ naive: NaiveRoom, at now: Int64, _ random: inout Seed) -> CommandBody {
+        let first = max(naive.newest, now - 1_000_000) - (Int.random(in: 0..<6, using: &random) == 0 ? 1 : 0)
+        var times = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+            Int64.random(in: min(first, now)...now, using: &random)
+        }.sorted()
+        if Int.random(in: 0..<6, using: &random) == 0 { times.append(now + Int64.random(in: 0...1, using: &random)) }
+        if Int.random(in: 0..<6, using: &random) == 0 { times.reverse() }
+        let seq = naive.seq + (Int.random(in: 0..<12, using: &random) == 0 ? 1 : 0)
+        return .importMessages(
+            times.map { ImportedMessage(time: Timestamp($0), from: nil, body: .text("of before")) },
+            after: NewestMessage(seq: seq, time: Timestamp(naive.newest)))
     }
 
     private static func pause(_ random: inout Seed) -> Int64 {

@@ -14,7 +14,7 @@ import Wire
         []: [
             "deleteRoom", "undeleteRoom", "issueToken", "revokeUser", "broadcast", "setLogLevel", "backUp",
             "getWebhook", "setWebhook",
-            "getModeration", "setModeration",
+            "getModeration", "setModeration", "importMessages",
         ],
         [.moderate]: [
             "createRoom", "updateRoom", "closeRoom", "reopenRoom", "muteRoom", "sendMessage", "sendBarrage",

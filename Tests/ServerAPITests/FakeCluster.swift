@@ -103,6 +103,8 @@ final class FakeCluster: ClusterService {
         try note(.perform(body, room, actor, id: noted(id)))
         if let result = state.withLock({ $0.result }) { return result }
         switch body {
+        case .importMessages(let messages, _):
+            return .imported(ImportResult(imported: Int64(messages.count), skipped: 0, seq: 9))
         case .createRoom, .updateRoom, .closeRoom, .reopenRoom, .undeleteRoom: return .room(Self.room(room).info)
         case .setRole(let user, _, _), .setBlacklist(let user, _, _), .setMute(let user, _, _),
             .tempMute(let user, _, _):

@@ -121,6 +121,8 @@ import Testing
     private static let bodies = [
         "addRobots": #"{"robots":[{"user":"r2","nick":"R2","avatar":"a","ext":"e"},"c3"]}"#,
         "recallMessagesOfUser": #"{"user":"ann","since":1732150000000,"notifyExt":"x","operator":"bob"}"#,
+        "importMessages":
+            #"{"messages":[{"time":1732150000000,"from":{"user":"ann","nick":"A"},"type":"TEXT","text":"x","clientId":"c"}]}"#,
         "amendMessage": #"{"set":{"text":"x"},"operator":"bob"}"#,
         "openPoll": #"{"poll":"p","title":"t","options":["a","b"],"seconds":60,"mayChange":true,"operator":"ann"}"#,
         "setTally": #"{"total":5,"closed":true,"by":"SERVER"}"#, "addToTally": #"{"delta":-3}"#,

@@ -151,6 +151,7 @@ import Testing
         #expect(count(samples.uploadRecord()) == 9)
         #expect(count(HeldRecord.blank) == 8)
         #expect(count(DeniedRecord.blank) == 8)
+        #expect(count(ImportedMessage.blank) == 9)
         #expect(count(samples.sender()) == 3)
         #expect(count(samples.notification(.exit)) == 5)
         #expect(count(samples.error()) == 4)

@@ -226,6 +226,7 @@ extension Samples {
             .poll(poll()),
             .upload(ticket()), .held(heldID: text(64)), .decided(wholeMessage()),
             .decidedBefore(messageID: maybe { $0.text(64) }),
+            .imported(ImportResult(imported: int64(), skipped: int64(), seq: uint64())),
         ]
         let shown: [OperationResult] = [
             .room(RoomResult(room: roomView(), seq: maybe { $0.uint64() })),

@@ -33,6 +33,9 @@ extension Samples {
             .closePoll(id: tallyKey(), options()),
             .decideHeld(heldID: text(64), HeldDecision(isAllowed: bool(), reason: maybe { $0.text(256) })),
             .withdrawHeld(heldID: text(64)),
+            .importMessages(
+                list { $0.importedMessage() },
+                after: maybe { sample in NewestMessage(seq: sample.uint64(), time: sample.maybe { $0.time() }) }),
         ] + tallyChanges().map { .tally(key: "key", $0) }
     }
 
@@ -68,6 +71,20 @@ extension Samples {
         return Command(
             id: maybe { CommandID(scope: $0.text(), text: $0.text()) }, room: room(), actor: actor, body: body,
             facts: facts)
+    }
+
+    mutating func importedMessage() -> ImportedMessage {
+        let whole = wholeMessage().fields
+        var from = maybe { $0.sender() }
+        if let role = from?.role { from?.role = role.shownToOthers }
+        var message = ImportedMessage(
+            time: time(), from: from, body: whole.isRecalled ? .text(text()) : whole.body)
+        (message.priority, message.mentions, message.mentionAll) = (whole.priority, whole.mentions, bool())
+        (message.ext, message.clientID) = (whole.ext, clientID())
+        message.key = message.from.flatMap { from in
+            message.clientID.map { commandKey(CommandID(scope: from.user.text, text: $0)) }
+        }
+        return message
     }
 
     mutating func heldRecord() -> HeldRecord {
@@ -132,6 +149,7 @@ extension Samples {
             .upload(ticket()),
             .pinned(list(10) { $0.pinned(stored: true) }), .tally(tally()), .poll(poll()),
             .decided(messageID: maybe { $0.text(64) }),
+            .imported(ImportResult(imported: int64(), skipped: int64(), seq: uint64())),
         ]
         return [
             (.held, .held(heldRecord())), (.denied, .denied(deniedRecord())),

@@ -175,6 +175,10 @@ extension RememberedResult: WireMessage {
                 16, "decided",
                 { if case .decided(let it) = current { DecidedMessage(messageID: it) } else { nil } },
                 { self = .decided(messageID: $0.messageID) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                20, "imported", { if case .imported(let it) = current { it } else { nil } }, { self = .imported($0) })
+            ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }
@@ -280,6 +284,10 @@ extension CommandResult: WireMessage {
             walker.choice(
                 18, "decided", { if case .decided(let it) = current { StoredMessage(message: it) } else { nil } },
                 { self = .decided($0.message) }) ? 1 : 0
+        try seen +=
+            walker.choice(
+                20, "imported", { if case .imported(let it) = current { it } else { nil } }, { self = .imported($0) })
+            ? 1 : 0
         if W.isDecoding, seen != 1 { throw .missing("result") }
     }
 }

@@ -42,6 +42,7 @@ enum CommandKind: String, WireEnum {
     case vote = "VOTE"
     case closePoll = "CLOSE_POLL"
     case report = "REPORT"
+    case importMessages = "IMPORT_MESSAGES"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -86,6 +87,7 @@ enum CommandKind: String, WireEnum {
         case .openPoll: 37
         case .vote: 38
         case .closePoll: 39
+        case .importMessages: 46
         }
     }
 }
@@ -164,6 +166,8 @@ extension CommandBody {
         case .registerUpload(let draft): (kind, fields.upload) = (.registerUpload, draft)
         case .completeUpload(let mediaID, let digest, let isInline):
             (kind, fields.mediaID, fields.mediaDigest, fields.isInline) = (.completeUpload, mediaID, digest, isInline)
+        case .importMessages(let messages, let newest):
+            (kind, fields.imported, fields.newest) = (.importMessages, messages, newest)
         case .webhookDelivered(let progress): (kind, fields.progress) = (.webhookDelivered, progress)
         }
         return (kind, nil, fields)
@@ -244,6 +248,7 @@ extension CommandBody {
             return .completeUpload(
                 mediaID: try fields.need(fields.mediaID, "mediaId"),
                 digest: try fields.need(fields.mediaDigest, "mediaDigest"), isInline: fields.isInline ?? false)
+        case .importMessages: return .importMessages(fields.imported, after: fields.newest)
         case .webhookDelivered: return .webhookDelivered(try fields.need(fields.progress, "progress"))
         case .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .post, .expire:
             throw .wrongType("a command with fields")

@@ -34,6 +34,8 @@ struct CommandFields: WireMessage {
     var isInline: Bool?
     var poll: PollDraft?
     var option: Int64?
+    var imported: [ImportedMessage] = []
+    var newest: NewestMessage?
     var options = NotifyOptions()
 
     static var blank: CommandFields { CommandFields() }
@@ -72,6 +74,8 @@ struct CommandFields: WireMessage {
         try walker.optional(37, "mediaDigest", &mediaDigest)
         try walker.optional(38, "mediaId", &mediaID)
         try walker.optional(39, "isInline", &isInline)
+        try walker.repeated(40, "imported", &imported)
+        try walker.optional(41, "newest", &newest)
     }
 
     /// A parameter that the command must have.

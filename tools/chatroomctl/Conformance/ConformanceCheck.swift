@@ -36,7 +36,7 @@ struct ConformanceCheck: Sendable {
         signing, protobuf, connection, origins, slowClients, messageFields, mutes, expulsions, defaults, drops,
         manyMessages, barrageSamples, pins, amend, tallies, polls, reports, held, search, media, users, signedTokens,
         tokenEnds,
-        serverRules,
+        serverRules, imports,
         wholeCluster,
         signatures,
         callbacks,

@@ -19,8 +19,7 @@ struct Chatroomctl: AsyncParsableCommand {
         version: BuildVersion.text,
         subcommands: [
             RoomsCommand.self, MessagesCommand.self, MediaCommand.self, HistoryCommand.self, ExportCommand.self,
-            SearchCommand.self,
-            TailCommand.self,
+            ImportCommand.self, SearchCommand.self, TailCommand.self,
             TopCommand.self,
             MembersCommand.self,
             MemberCommand.self, QueueCommand.self, TalliesCommand.self, PollsCommand.self,
