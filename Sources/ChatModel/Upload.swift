@@ -43,7 +43,7 @@ public struct UploadReference: Sendable, Hashable {
     public var seq: UInt64
     /// When the files of the message go.
     public var keptUntil: Timestamp
-    /// Of the message; nil: it is visible for as long.
+    /// When the message was sent; nil: it is visible for as long.
     public var time: Timestamp?
 
     public init(seq: UInt64, keptUntil: Timestamp, time: Timestamp? = nil) {

@@ -14,7 +14,7 @@ final class RoomExport: Sendable {
     }
 
     private struct Place {
-        /// Of the next page.
+        /// For the next page.
         var request: HistoryRequest
         /// Everything up to here is with the caller.
         var seq: UInt64

@@ -12,7 +12,8 @@ enum Routes {
 
     /// All of them, with an empty document.
     static var described: [Route] {
-        rooms + messages + export + imports + search + recall + pins + held + uploads + members + queue + tallies + polls
+        rooms + messages + export + imports + search + recall + pins + held + uploads + members + queue + tallies
+            + polls
             + robots + users
             + sanctions + sessions + cluster
             + webhook

@@ -3,7 +3,7 @@ import ChatModel
 /// The last line of an export: nothing up to `seq` is left out before it.
 public struct ExportEnd: WireMessage, Sendable, Hashable {
     public var end = true
-    /// Of the last message; what the call's `after` said when there was none.
+    /// The last message's; the call's `after` when there was none.
     public var seq: UInt64
 
     public init(seq: UInt64) { self.seq = seq }
