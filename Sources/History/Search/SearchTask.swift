@@ -133,7 +133,9 @@ struct SearchTask: Sendable {
         guard let all = try dayReader.seqs(of: query.incarnation), all.lowerBound < bound else { return nil }
         var (first, last) = (all.lowerBound, bound == .max ? all.upperBound : min(all.upperBound, bound - 1))
         let earliest = earliest(in: file)
-        if file.day == earliest.day { first = max(first, try dayReader.firstSeq(query.incarnation, atOrAfter: earliest)) }
+        if file.day == earliest.day {
+            first = max(first, try dayReader.firstSeq(query.incarnation, atOrAfter: earliest))
+        }
         if let latest = query.endTime, file.day == latest.day {
             last = min(
                 last, try dayReader.firstSeq(query.incarnation, atOrAfter: latest.adding(milliseconds: 1)) - 1)
