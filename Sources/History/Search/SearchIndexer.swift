@@ -76,8 +76,7 @@ final class SearchIndexer {
         removeFiles(worker)
         let now = ContinuousClock.now
         var next: ContinuousClock.Instant?
-        let files = state.shared.withLock { $0.files }
-        for (name, file) in files.sorted(by: { $0.key > $1.key }) {
+        for (name, file) in state.summaries {
             if let retryAt = file.retryAt, retryAt > now {
                 next = min(next ?? retryAt, retryAt)
                 continue
@@ -100,14 +99,14 @@ final class SearchIndexer {
     }
 
     private func step(
-        _ name: HistoryFile, _ file: SearchState.File, _ worker: StorageWorker, _ now: ContinuousClock.Instant
+        _ name: HistoryFile, _ file: SearchState.Summary, _ worker: StorageWorker, _ now: ContinuousClock.Instant
     ) throws -> Next {
         if let known = open[name], known.generation != file.generation { try remove(name, worker) }
         switch file.phase {
         case .blocked: return .nothing
         case .unknown: return try complete(name, file, worker)
         case .complete:
-            if file.pending.count > 0 {
+            if file.hasPending {
                 try takePending(name, worker)
                 return .now
             }
@@ -218,7 +217,7 @@ final class SearchIndexer {
     }
 
     /// Makes an index, or compares one with its day file and adds what it lacks.
-    private func complete(_ name: HistoryFile, _ file: SearchState.File, _ worker: StorageWorker) throws -> Next {
+    private func complete(_ name: HistoryFile, _ file: SearchState.Summary, _ worker: StorageWorker) throws -> Next {
         guard let reader = try dayReader(name, worker) else { return .nothing }
         let index = try index(name, file.generation)
         if open[name]?.build == nil {

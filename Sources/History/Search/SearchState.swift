@@ -61,6 +61,14 @@ final class SearchState: Sendable {
         var retryAt: ContinuousClock.Instant?
     }
 
+    /// A file without its sets: a copy of these would make the next change copy them as a whole.
+    struct Summary {
+        var phase: Phase
+        var generation: UInt64
+        var hasPending: Bool
+        var retryAt: ContinuousClock.Instant?
+    }
+
     struct Shared: Sendable {
         var files: [HistoryFile: File] = [:]
         /// Days whose files have gone.
@@ -87,6 +95,23 @@ final class SearchState: Sendable {
     let configuration: SearchConfiguration
 
     init(_ configuration: SearchConfiguration) { self.configuration = configuration }
+
+    // MARK: - Index thread
+
+    /// The newest file first.
+    var summaries: [(name: HistoryFile, file: Summary)] {
+        let all = shared.withLock { shared in
+            shared.files.map { name, file in
+                (
+                    name,
+                    Summary(
+                        phase: file.phase, generation: file.generation, hasPending: file.pending.count > 0,
+                        retryAt: file.retryAt)
+                )
+            }
+        }
+        return all.sorted { $0.0 > $1.0 }.map { (name: $0.0, file: $0.1) }
+    }
 
     // MARK: - Storage thread
 
