@@ -29,6 +29,15 @@ extension RoomActor {
         }
     }
 
+    /// Kept messages that nobody is shown: viewers are told of them with what the budget leaves out, at most once a
+    /// second. Their lanes go on behind these at once, so that none takes them for what it has missed.
+    func leaveOut(_ seqs: ClosedRange<UInt64>, at time: Timestamp) {
+        guard !presence.lanes.isEmpty, let gap = gapFrame([seqs]) else { return }
+        budget.leaveOut(seqs, at: time)
+        stream.endFrame()
+        for lane in presence.lanes where !stream.isWaiting(lane) { stream.tell(lane, .frameFor([], gap)) }
+    }
+
     private var viewerBudget: Int {
         state.info?.viewerBudget.map { Int(clamping: $0) } ?? context.policy.viewerBudgetPerSecond
     }

@@ -249,7 +249,7 @@ actor RoomActor {
         case .publish(let message):
             publish(message)
             offerUnkept(message)
-        case .leaveOut(let seqs): if presence.online > 0 { budget.leaveOut(seqs, at: stamp.time) }
+        case .leaveOut(let seqs): leaveOut(seqs, at: stamp.time)
         case .held(let record): tell(record)
         case .denied(let record): tell(record)
         case .kick(let user, let reason, let ext):

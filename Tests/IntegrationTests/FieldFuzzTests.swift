@@ -217,6 +217,7 @@ extension IntegrationTests {
                 var required = (schema["required"]?.array ?? []).compactMap(\.text)
                 // A list may be left out; this one may not be empty.
                 if operation.name == "openPoll" { required.append("options") }
+                if operation.name == "importMessages" { required.append("messages") }
                 return required.filter { $0 != name }.map { sampleField($0, of: schema) }
             }
 
@@ -239,6 +240,8 @@ extension IntegrationTests {
                 switch name {
                 case "contentType": return Field(name: name, value: "\"image/png\"")
                 case "set" where operation.name == "amendMessage": return Field(name: name, value: #"{"text":"x"}"#)
+                case "messages" where operation.name == "importMessages":
+                    return Field(name: name, value: #"[{"time":1,"type":"TEXT","text":"x"}]"#)
                 case "options" where operation.name == "openPoll": return Field(name: name, value: #"["a","b"]"#)
                 default: break
                 }
