@@ -80,6 +80,22 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a room with a longer life takes messages that are older than others are kept`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("long", fields: #","historyDays":40"#)
+                let now = Self.now
+                let lines = [41, 39, 20, 1].map { Self.line(now - $0 * Self.day, "of \($0) days ago") }
+                #expect(try await bring(node, room, lines).body == #"{"imported":3,"skipped":1,"seq":3}"#)
+                for round in 0..<2 {
+                    let all = try await TestClient.entered(node, "reader", room).wholeHistory(room)
+                    #expect(all.map(\.text) == [39, 20, 1].map { "of \($0) days ago" })
+                    guard round == 0 else { break }
+                    await node.kill()
+                    try await node.start()
+                }
+            }
+        }
+
         @Test func `bad input is refused as a whole`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("bad")
