@@ -44,6 +44,7 @@ extension RoomState {
             deny(record, decision.reason, &outcome)
             return .decided(record.message)
         }
+        try requireMayRefer(to: record.message.body, copies: record.copies)
         return .decided(allow(record, for: command, &outcome))
     }
 
@@ -145,11 +146,15 @@ extension RoomState {
                 return true
             }
             switch record.onExpiry {
-            case .allow: _ = allow(record, for: command, &outcome)
-            case .deny: deny(record, DenialReason.expired.rawValue, &outcome)
+            case .allow where mayRefer(record): _ = allow(record, for: command, &outcome)
+            case .allow, .deny: deny(record, DenialReason.expired.rawValue, &outcome)
             }
         }
         return held.deadlines.first.map { $0.time > outcome.time } ?? true
+    }
+
+    private func mayRefer(_ record: HeldRecord) -> Bool {
+        (try? requireMayRefer(to: record.message.body, copies: record.copies)) != nil
     }
 
     /// Messages are recalled: nobody quotes them any more.

@@ -37,6 +37,7 @@ extension RoomState {
             try passSlowMode(command.actor, &outcome)
             return hold(fields, policy, key, for: command, &outcome)
         }
+        if draft.isKept { try requireMayRefer(to: body, copies: command.facts.copies) }
         try passSlowMode(command.actor, &outcome)
 
         let priority = acceptedPriority(draft.priority, for: command, &outcome)

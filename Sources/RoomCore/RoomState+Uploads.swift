@@ -89,9 +89,22 @@ extension RoomState {
             throw noContent(id, field)
         }
         guard record.references.count < Limits.referencesPerUpload else {
-            throw ChatError(.conflict, "\(Limits.referencesPerUpload) messages name \(id) already", field: field)
+            throw tooManyName(id, field)
         }
         return record
+    }
+
+    /// Throws 409 where a piece of content that a kept message names, or a copy in it, has all the messages that it may have:
+    /// it would go with them while this one shows it.
+    func requireMayRefer(to body: MessageBody, copies: [Message]) throws(ChatError) {
+        for id in named(by: body, copies) {
+            guard let record = uploads[id], record.references.count >= Limits.referencesPerUpload else { continue }
+            throw tooManyName(id, "media.id")
+        }
+    }
+
+    private func tooManyName(_ id: String, _ field: String) -> ChatError {
+        ChatError(.conflict, "\(Limits.referencesPerUpload) messages name \(id) already", field: field)
     }
 
     private func noContent(_ id: String, _ field: String) -> ChatError {

@@ -449,6 +449,43 @@ import Testing
         #expect(it.state.upload(mediaID) == nil)
     }
 
+    @Test func `a message whose content has all the messages that it may have is not let through`() throws {
+        var it = Dialogue()
+        it.facts.mediaID = MediaID(in: it.room, random: (1, 2)).text
+        let draft = UploadDraft(kind: .image, name: "a.png", contentType: "image/png", size: 9)
+        it.tell(.registerUpload(draft), by: member("bob"))
+        let mediaID = try #require(it.facts.mediaID)
+        it.facts.mediaID = nil
+        it.tell(.completeUpload(mediaID: mediaID, digest: "d", isInline: true), by: .system)
+        var media = Media(url: "", name: "", size: 0, contentType: "")
+        media.id = mediaID
+        let waiting = try Self.held(&it, HoldPolicy(seconds: 600)) { $0.body = .image(media) }
+        _ = try Self.held(&it, HoldPolicy(seconds: 60, onExpiry: .allow)) { $0.body = .image(media) }
+        let posts = (0..<Limits.referencesPerUpload).map { _ in
+            it.tell(.post(MessageDraft(body: .image(media))), by: .system).shown
+        }
+        #expect(posts.allSatisfy { $0.count == 1 })
+        let refused = it.tell(
+            .decideHeld(heldID: waiting, HeldDecision(isAllowed: true)), by: member("manager"))
+        #expect(refused.code == .conflict && it.state.heldCount == 2)
+        // It is denied in place of what its policy says.
+        it.pass(seconds: 61)
+        let seq = it.state.lastSeq
+        it.tell(.expire, by: .system)
+        #expect(it.state.heldCount == 1 && it.state.lastSeq == seq)
+        // A copy of it is one more.
+        let copy = try #require(posts.first?.first)
+        it.facts.copies = [copy]
+        let combined = MessageDraft(body: .combine(title: "t", summary: "s", messageIDs: [copy.messageID]))
+        #expect(it.tell(.post(combined), by: .system).code == .conflict)
+        it.facts.copies = []
+        // One of them goes: there is a place.
+        let target = RecallTarget(
+            seq: try #require(copy.seq), sender: nil, time: copy.time, type: .image)
+        it.tell(.recall([target], Self.options), by: .system)
+        #expect(Self.decide(&it, waiting, true).shown.count == 1)
+    }
+
     @Test func `content of those that an expire leaves for the next one stays`() throws {
         var it = Dialogue()
         it.facts.mediaID = MediaID(in: it.room, random: (1, 2)).text

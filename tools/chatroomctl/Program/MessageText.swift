@@ -5,9 +5,9 @@ import ControlClient
 enum MessageText {
     static func lines(_ messages: [JSONTree]) -> [String] { messages.map(line) }
 
-    /// `14:03:07  #813  ann (Ann)  hello`
+    /// `14:03:07  #813  ann (Ann)  hello`; with its date when that is not today's.
     static func line(_ message: JSONTree) -> String {
-        let time = message["time"]?.integer.map(TimeText.clock) ?? "--:--:--"
+        let time = message["time"]?.integer.map { TimeText.short($0) } ?? "--:--:--"
         let place = message["seq"]?.integer.map { "#\($0)" } ?? "-"
         let cells = [time, DisplayText.padded(place, columns: 6), DisplayText.safe(sender(message))]
         return (cells + [DisplayText.safe(content(message))]).joined(separator: "  ")

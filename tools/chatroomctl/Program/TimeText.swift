@@ -13,6 +13,11 @@ enum TimeText {
         return "\(year)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday)) \(clock(parts))"
     }
 
+    /// The clock alone on the day of `now`, else the date too.
+    static func short(_ milliseconds: Int64, now: Int64 = Int64(time(nil)) * 1000) -> String {
+        full(milliseconds).prefix(10) == full(now).prefix(10) ? clock(milliseconds) : full(milliseconds)
+    }
+
     /// `14:03:07`.
     static func clock(_ milliseconds: Int64) -> String {
         parts(milliseconds).map(clock) ?? String(milliseconds)
