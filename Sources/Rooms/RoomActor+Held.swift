@@ -63,7 +63,7 @@ extension RoomActor {
         switch body {
         case .decideHeld(let heldID, let decision) where decision.isAllowed:
             if let user = state.heldMessage(heldID)?.from?.user { denyHeld(of: user) }
-        case .expire where state.heldCount > 0:
+        case .expire:
             for user in state.heldUsers { denyHeld(of: user) }
         default: break
         }

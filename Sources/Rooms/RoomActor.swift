@@ -374,7 +374,7 @@ actor RoomActor {
     }
 
     func propose(_ proposal: Proposal) {
-        denyHeld(before: proposal.command.body)
+        if state.heldCount > 0 { denyHeld(before: proposal.command.body) }
         if let ready = mindingRecalls(proposal) { turn.proposed.append(ready) }
     }
 
