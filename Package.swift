@@ -295,7 +295,7 @@ let package = Package(
         tests(
             "GroupDriverTests",
             ["GroupDriver", "ChatModel", "Consensus", "EventLoop", "LogStore", "StorageTestKit", "WaitTestKit"]),
-        tests("ReplicationDriverTests", ["ReplicationDriver", "Replication", "ChatModel", "Consensus"]),
+        tests("ReplicationDriverTests", ["ReplicationDriver", "Replication", "History", "ChatModel", "Consensus"]),
         tests(
             "SystemGroupHostTests",
             [

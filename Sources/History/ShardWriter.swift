@@ -28,8 +28,10 @@ final class ShardWriter {
     /// The missing part of the history now. The catalogue follows at a checkpoint, because it must not be ahead of the
     /// rows.
     var missing: MissingHistory?
-    /// The history files, and their connections where one is open.
-    private var files: [HistoryFile: DayFile?] = [:]
+    /// The history files that there are.
+    private var files: Set<HistoryFile> = []
+    /// Those that are being written.
+    private var openFiles: [HistoryFile: DayFile] = [:]
     /// Times of the newest rows of files that are not open; a file that nobody writes does not change.
     private var lastTimes: [HistoryFile: Timestamp] = [:]
     /// Taken from the shared state, oldest first, and not in the files yet.
@@ -57,7 +59,7 @@ final class ShardWriter {
         try FileSystem.makeDirectory(directory)
         let names = try FileSystem.names(in: directory)
         for name in names {
-            if let file = HistoryFile(name: name) { files[file] = .some(nil) }
+            if let file = HistoryFile(name: name) { files.insert(file) }
         }
         lastGeneration = CatalogueName.newest(in: names) ?? 0
         let path = directory + "/" + CatalogueName.fileName(lastGeneration)
@@ -75,7 +77,7 @@ final class ShardWriter {
             _ = try catalogue.database.checkpoint(.passive)
             try removeRests(live: lastGeneration)
             // Readers look at no file's version.
-            for file in files.keys.sorted() {
+            for file in files.sorted() {
                 let isWhole =
                     try !needsRecovery(file)
                     && DayFile.format.checkHead(of: self.path(file), at: configuration.level)
@@ -85,7 +87,7 @@ final class ShardWriter {
             closeFiles()
             throw error
         }
-        indexes?.state.begin(files.keys, isBlocked: missing != nil)
+        indexes?.state.begin(files, isBlocked: missing != nil)
         state.withLock { [appliedIndex, missing, mark = catalogue.installedMark] state in
             state.missing = missing
             state.installedMark = mark
@@ -104,8 +106,8 @@ final class ShardWriter {
     }
 
     private func closeFiles() {
-        for case let file? in files.values { file.close() }
-        files = [:]
+        for file in openFiles.values { file.close() }
+        (files, openFiles) = ([], [:])
         catalogue.close()
     }
 
@@ -174,8 +176,8 @@ final class ShardWriter {
             let file = try open(name)
             try file.write(rows[name] ?? [], erasures[name] ?? [], applied: index)
             noteChanges(of: file, name, rows[name] ?? [], erasures[name] ?? [])
-            // Recalls may come to any day.
-            if files.values.count(where: { $0 != nil }) > Self.openFilesMax { try syncHistory() }
+            // Recalls and imports may come to any day.
+            if openFiles.count > Self.openFilesMax { try closePastFiles() }
         }
         // Work for a state that a snapshot has replaced is void.
         for batch in batches where installedIndex == 0 || batch.appliedIndex > installedIndex {
@@ -198,12 +200,13 @@ final class ShardWriter {
 
     /// The writing connection of a file; makes it when it is missing.
     func open(_ name: HistoryFile) throws -> DayFile {
-        if let file = files[name] ?? nil { return file }
+        if let file = openFiles[name] { return file }
         let path = path(name)
         try FileSystem.rewrite(path + "-wal")
         let file = try DayFile(
             path: path, vfs: configuration.vfs, level: configuration.level, erased: configuration.erased)
-        files[name] = .some(file)
+        files.insert(name)
+        openFiles[name] = file
         lastTimes[name] = nil
         return file
     }
@@ -253,26 +256,38 @@ final class ShardWriter {
     }
 
     private func syncHistory() throws {
-        let today = configuration.now().day
-        for (name, file) in files {
-            guard let file else { continue }
+        for (name, file) in openFiles {
             if file.hasUnsyncedChanges { delaySync() }
             guard try file.checkpoint() else {
                 throw StorageError(.busy, "\(file.database.path): readers kept the checkpoint from finishing")
             }
-            // Only recalls and back-fill still come to a past day.
-            if name.day < today {
-                lastTimes[name] = file.lastTime
-                file.close()
-                files[name] = .some(nil)
-            }
+            closeIfPast(name, file)
         }
+    }
+
+    /// Syncs and closes files of past days; one that readers are in the way of stays for the next checkpoint.
+    private func closePastFiles() throws(SQLiteError) {
+        for (name, file) in openFiles where isPast(name) {
+            if file.hasUnsyncedChanges { delaySync() }
+            if try file.checkpoint() { closeIfPast(name, file) }
+        }
+    }
+
+    /// Only recalls, imports and back-fill still come to a past day.
+    private func isPast(_ name: HistoryFile) -> Bool { name.day < configuration.now().day }
+
+    /// The file is synced.
+    private func closeIfPast(_ name: HistoryFile, _ file: DayFile) {
+        guard isPast(name) else { return }
+        lastTimes[name] = file.lastTime
+        file.close()
+        openFiles[name] = nil
     }
 
     func checkpointIfDue(on thread: StorageThread) throws(StorageError) {
         let isDue =
             changes.bytes >= configuration.catalogueBytesMax
-            || files.values.contains { ($0?.database.writeAheadLogPages ?? 0) >= configuration.checkpointPages }
+            || openFiles.values.contains { $0.database.writeAheadLogPages >= configuration.checkpointPages }
         if isDue, case .failure(let error) = checkpoint(retryingOn: thread), error.code == .restartNeeded {
             throw error
         }
@@ -327,7 +342,7 @@ final class ShardWriter {
     // MARK: - Reading
 
     /// The history files that there are.
-    var fileNames: [HistoryFile] { Array(files.keys) }
+    var fileNames: [HistoryFile] { Array(files) }
 
     func load(_ room: RoomID) throws -> [CatalogueRow] { try catalogue.load(room, changes) }
 
@@ -347,10 +362,10 @@ final class ShardWriter {
     /// does between two slices; the reader thread never waits for this one.
     func removeExpiredFiles() throws {
         let cutoffs = configuration.cutoffs()
-        for file in files.keys.sorted() where file.day <= cutoffs.of(file.life).day {
+        for file in files.sorted() where file.day <= cutoffs.of(file.life).day {
             guard try lastTime(file) < cutoffs.of(file.life) else { continue }
-            if let open = files[file] ?? nil { open.close() }
-            files[file] = nil
+            openFiles.removeValue(forKey: file)?.close()
+            files.remove(file)
             lastTimes[file] = nil
             _ = readerThread.ask { [number] worker in
                 worker.readers.close(ReaderCache.Key(storage: number, file: file))
@@ -369,10 +384,9 @@ final class ShardWriter {
         let file = try open(name)
         let end = Timestamp((name.day + 1) * Timestamp.millisecondsPerDay - 1)
         let time = file.lastTime ?? end
-        if name.day < configuration.now().day, !file.hasUnsyncedChanges {
+        if isPast(name), !file.hasUnsyncedChanges {
+            closeIfPast(name, file)
             lastTimes[name] = time
-            file.close()
-            files[name] = .some(nil)
         }
         return time
     }

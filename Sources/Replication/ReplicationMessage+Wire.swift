@@ -80,7 +80,6 @@ private struct WiredReplication: WireMessage {
 
     /// A cursor is a few numbers.
     private static let cursorBytesMax = 64
-    private static let daysMax = 4_096
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.shown(1, "group", &group, .integers(0, Int64(UInt16.max)))
@@ -94,7 +93,7 @@ private struct WiredReplication: WireMessage {
         try walker.defaulted(9, "flag", &flag, default: false)
         try walker.shown(10, "bytes", &bytes, .bytes(TransferConfiguration.chunkBytesMax))
         try walker.shown(11, "checksum", &checksum)
-        try walker.repeated(12, "days", &days, itemsMax: Self.daysMax)
+        try walker.repeated(12, "days", &days, itemsMax: TransferConfiguration.daysMax)
         try walker.shown(13, "day", &day)
         try walker.shown(14, "cursor", &cursor, .bytes(Self.cursorBytesMax))
         try walker.optional(15, "next", &next, .bytes(Self.cursorBytesMax))

@@ -21,8 +21,9 @@ final class RoomExport: Sendable {
         var isOver = false
     }
 
-    /// How often a page is asked for while nobody leads the room.
+    /// How often the cluster is asked while nobody leads the room, and for how long: each question waits for a leader, too.
     static let attemptsMax = 30
+    private static let waitMax = Duration.seconds(30)
 
     private let source: Source
     private let endTime: Timestamp?
@@ -43,8 +44,8 @@ final class RoomExport: Sendable {
     func piece() async throws -> [UInt8]? {
         var place = place.withLock { $0 }
         guard !place.isOver else { return nil }
-        let page = try await page(place.request)
-        guard try await source.createdAt() == createdAt else {
+        let page = try await asked { [source, place] () async throws(ChatError) in try await source.page(place.request) }
+        guard try await asked(source.createdAt) == createdAt else {
             throw ChatError(.notFound, "the room was deleted during its export")
         }
         var lines: [UInt8] = []
@@ -67,15 +68,17 @@ final class RoomExport: Sendable {
         return lines
     }
 
-    private func page(_ request: HistoryRequest) async throws -> HistoryPage {
+    /// Asks until a leader answers, as often as is allowed and at most for so long.
+    private func asked<Value>(_ ask: () async throws(ChatError) -> Value) async throws -> Value {
+        let end = ContinuousClock.now + Self.waitMax
         for _ in 1..<Self.attemptsMax {
             do throws(ChatError) {
-                return try await source.page(request)
+                return try await ask()
             } catch {
-                guard error.code == .unavailable else { throw error }
+                guard error.code == .unavailable, ContinuousClock.now < end else { throw error }
             }
             try await source.pause()
         }
-        return try await source.page(request)
+        return try await ask()
     }
 }

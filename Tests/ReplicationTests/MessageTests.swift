@@ -22,6 +22,19 @@ import Testing
         }
     }
 
+    @Test func `a list of all files that a shard can have fits into a frame of the bulk lane, and a longer one is refused`()
+        throws
+    {
+        // The last day that a file is named after, with the longest life.
+        let day = HistoryDay(day: 5 << 32 + 2_932_896, lastIndex: 1 << 48)
+        let most = [HistoryDay](repeating: day, count: TransferConfiguration.daysMax)
+        let message = ReplicationMessage(group: group, transfer: .max, .days(most))
+        #expect(message.encoded.count < 256 << 10)
+        #expect(try ReplicationMessage(decoding: message.encoded) == message)
+        let more = ReplicationMessage(group: group, transfer: 1, .days(most + [day])).encoded
+        #expect(throws: ReplicationError.self) { try ReplicationMessage(decoding: more) }
+    }
+
     @Test func `a mark comes back from the disk, and other messages are none`() throws {
         #expect(try SnapshotMark(decoding: mark(7).encoded) == mark(7))
         let other = ReplicationMessage(group: group, transfer: 1, .days([]))

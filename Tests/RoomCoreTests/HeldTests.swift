@@ -416,18 +416,24 @@ import Testing
         #expect(it.state.webhook?.events.first?.kind == .held && it.state.webhook?.events.last?.kind == .closed)
     }
 
-    @Test func `content that it names stays until it is decided, and nobody reads it`() throws {
-        var it = Dialogue()
-        it.facts.mediaID = MediaID(in: it.room, random: (1, 2)).text
+    /// Content of bob's that the room has, and a message's name for it.
+    private static func picture(_ it: inout Dialogue) throws -> (id: String, media: Media) {
+        let mediaID = MediaID(in: it.room, random: (1, 2)).text
+        it.facts.mediaID = mediaID
         let draft = UploadDraft(kind: .image, name: "a.png", contentType: "image/png", size: 9)
         guard case .upload(let ticket)? = it.tell(.registerUpload(draft), by: member("bob")).result else {
             throw ChatError(.internal, "no place")
         }
         it.facts.mediaID = nil
-        let mediaID = ticket.mediaID
-        it.tell(.completeUpload(mediaID: mediaID, digest: "d", isInline: true), by: .system)
+        it.tell(.completeUpload(mediaID: ticket.mediaID, digest: "d", isInline: true), by: .system)
         var media = Media(url: "", name: "", size: 0, contentType: "")
-        media.id = mediaID
+        media.id = ticket.mediaID
+        return (ticket.mediaID, media)
+    }
+
+    @Test func `content that it names stays until it is decided, and nobody reads it`() throws {
+        var it = Dialogue()
+        let (mediaID, media) = try Self.picture(&it)
         let policy = HoldPolicy(seconds: 7_200)
         let id = try Self.held(&it, policy) { $0.body = .image(media) }
         let second = try Self.held(&it, policy) { $0.body = .image(media) }
@@ -451,14 +457,7 @@ import Testing
 
     @Test func `a message whose content has all the messages that it may have is not let through`() throws {
         var it = Dialogue()
-        it.facts.mediaID = MediaID(in: it.room, random: (1, 2)).text
-        let draft = UploadDraft(kind: .image, name: "a.png", contentType: "image/png", size: 9)
-        it.tell(.registerUpload(draft), by: member("bob"))
-        let mediaID = try #require(it.facts.mediaID)
-        it.facts.mediaID = nil
-        it.tell(.completeUpload(mediaID: mediaID, digest: "d", isInline: true), by: .system)
-        var media = Media(url: "", name: "", size: 0, contentType: "")
-        media.id = mediaID
+        let (_, media) = try Self.picture(&it)
         let waiting = try Self.held(&it, HoldPolicy(seconds: 600)) { $0.body = .image(media) }
         _ = try Self.held(&it, HoldPolicy(seconds: 60, onExpiry: .allow)) { $0.body = .image(media) }
         let posts = (0..<Limits.referencesPerUpload).map { _ in
@@ -488,14 +487,7 @@ import Testing
 
     @Test func `content of those that an expire leaves for the next one stays`() throws {
         var it = Dialogue()
-        it.facts.mediaID = MediaID(in: it.room, random: (1, 2)).text
-        let draft = UploadDraft(kind: .image, name: "a.png", contentType: "image/png", size: 9)
-        it.tell(.registerUpload(draft), by: member("bob"))
-        let mediaID = try #require(it.facts.mediaID)
-        it.facts.mediaID = nil
-        it.tell(.completeUpload(mediaID: mediaID, digest: "d", isInline: true), by: .system)
-        var media = Media(url: "", name: "", size: 0, contentType: "")
-        media.id = mediaID
+        let (mediaID, media) = try Self.picture(&it)
         let policy = HoldPolicy(seconds: 10, onExpiry: .allow)
         for _ in 0..<300 { _ = try Self.held(&it, policy, by: member("ann")) }
         _ = try Self.held(&it, policy) { $0.body = .image(media) }

@@ -33,7 +33,7 @@ import Testing
     @Test func `lowering is at once, and raising revives nothing`() {
         var it = Dialogue()
         it.tell(Self.update(30), by: .system)
-        // What is older than the ten days of before is gone.
+        // Messages older than the former ten days are gone.
         #expect(Self.visible(it) == 10)
         it.now = it.now.adding(milliseconds: 25 * Self.day)
         #expect(Self.visible(it) == 30)

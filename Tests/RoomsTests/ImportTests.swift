@@ -8,7 +8,7 @@ import Wire
 
 @testable import Rooms
 
-/// What the leader adds to an import: the newest message, and how far history goes back (PROTOCOL.md, "Import").
+/// The leader adds facts to an import: the newest message, and how far history goes back (PROTOCOL.md, "Import").
 @Suite struct ImportTests {
     private func options(now: @escaping @Sendable () -> Timestamp = HostedRooms.now) -> HostedRooms.Options {
         var options = HostedRooms.Options()

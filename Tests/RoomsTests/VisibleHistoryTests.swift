@@ -56,7 +56,7 @@ import Wire
             try await set(1, hosted)
             #expect(texts(try await hosted.history()) == ["three"])
             #expect(texts(try await entered(hosted, "bob").missed) == ["three"])
-            // Who comes back with what is gone learns that it is.
+            // A viewer who resumes from before the visible messages learns that some are gone.
             let back = try await entered(hosted, "eve", since: 1, epoch: epoch)
             #expect(back.recovered == false && texts(back.missed) == ["three"])
             let near = try await entered(hosted, "joe", since: 2, epoch: epoch)

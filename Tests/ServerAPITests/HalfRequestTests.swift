@@ -35,7 +35,7 @@ import Testing
             ($0.headSeconds, $0.bodySeconds, $0.idleSeconds) = (3_600, 3_600, 3_600)
         }) { client, _ in
             let sockets = try Self.held(text, 60, port: client.port)
-            // Whoever comes while answers are being made on all places is refused; that is over soon.
+            // The server refuses a new connection while answers are being made on all places; that is over soon.
             let end = ContinuousClock.now + .seconds(60)
             while ContinuousClock.now < end, (try? await client.call("GET", "/healthz").status) != 200 {
                 await Task.yield()
@@ -56,7 +56,7 @@ import Testing
             // More than sockets hold.
             let requests = String(repeating: "GET /v1/openapi.json HTTP/1.1\r\nHost: h\r\n\r\n", count: 400)
             let sockets = try Self.held(requests, 60, port: client.port)
-            // Whoever comes while all answers are being made is refused; that is over when the sockets are full.
+            // The server refuses a new connection while all answers are being made; that is over when the sockets are full.
             let end = ContinuousClock.now + .seconds(60)
             var status: Int?
             while status != 200, ContinuousClock.now < end {

@@ -14,6 +14,8 @@ import Wire
             var createdAt = Timestamp(1)
             /// Errors before the next answers.
             var failures: [ChatError] = []
+            /// The same of questions for the room itself.
+            var roomFailures: [ChatError] = []
             var pauses = 0
             var requests: [HistoryRequest] = []
         }
@@ -44,7 +46,13 @@ import Wire
                     }
                     return HistoryPage(messages: messages, more: all.count > 3)
                 },
-                createdAt: { [self] () async throws(ChatError) in state.withLock { $0.createdAt } },
+                createdAt: { [self] () async throws(ChatError) in
+                    let failure: ChatError? = state.withLock { state in
+                        state.roomFailures.isEmpty ? nil : state.roomFailures.removeFirst()
+                    }
+                    if let failure { throw failure }
+                    return state.withLock { $0.createdAt }
+                },
                 pause: { [self] in state.withLock { $0.pauses += 1 } })
         }
     }
@@ -96,8 +104,10 @@ import Wire
         let room = try Room(4)
         let gone = ChatError(.unavailable, "no leader")
         room.state.withLock { $0.failures = [gone, gone] }
-        let read = try await read(try await RoomExport(room.source, request(), endTime: nil))
-        #expect(read.seqs == [1, 2, 3, 4] && room.state.withLock { $0.pauses } == 2)
+        let begun = try await RoomExport(room.source, request(), endTime: nil)
+        room.state.withLock { $0.roomFailures = [gone] }
+        let read = try await read(begun)
+        #expect(read.seqs == [1, 2, 3, 4] && room.state.withLock { $0.pauses } == 3)
         room.state.withLock { $0.failures = Array(repeating: gone, count: RoomExport.attemptsMax) }
         let given = try await RoomExport(room.source, request(), endTime: nil)
         await #expect(throws: ChatError.self) { try await given.piece() }

@@ -4,7 +4,7 @@ import Testing
 @testable import ControlClient
 @testable import chatroomctl
 
-/// What an operator sees of a cluster fits a screen, and what is wrong stands at its top.
+/// `top` fits a screen, and faults stand at its top.
 @Suite struct TopTextTests {
     private static func tree(_ json: String) throws -> JSONTree { try JSONTree(parsing: Data(json.utf8)) }
 

@@ -14,8 +14,9 @@ public struct HistoryManifest: Sendable, Hashable {
         }
     }
 
-    /// More files than all lives together have; more are refused.
-    public static let daysMax = 12_288
+    /// More files than all lives together have; more are refused. Replicas tell each other of as many
+    /// (`TransferConfiguration.daysMax`).
+    public static let daysMax = 8_192
 
     /// Oldest first.
     public var days: [Day]

@@ -8,8 +8,9 @@ enum SearchTerms {
     struct Term {
         /// UTF-8.
         var bytes: UnsafeBufferPointer<UInt8>
-        /// One character; else a word.
-        var isCharacter: Bool
+        /// The scalar of a single character; 0: it is a word.
+        var scalar: UInt32 = 0
+        var isCharacter: Bool { scalar != 0 }
         /// A character that stands directly behind the character before.
         var isJoined: Bool
     }
@@ -110,8 +111,10 @@ private struct TermCutter {
     private mutating func release(_ visit: (SearchTerms.Term) -> Bool) -> Bool {
         guard let scalar = held.flatMap(Unicode.Scalar.init) else { return true }
         held = nil
-        return Array(scalar.utf8).withUnsafeBufferPointer {
-            visit(SearchTerms.Term(bytes: $0, isCharacter: true, isJoined: isHeldJoined))
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4) { place in
+            let count = place.initialize(fromContentsOf: scalar.utf8)
+            let bytes = UnsafeBufferPointer(rebasing: place[..<count])
+            return visit(SearchTerms.Term(bytes: bytes, scalar: scalar.value, isJoined: isHeldJoined))
         }
     }
 
@@ -119,7 +122,7 @@ private struct TermCutter {
         guard !word.isEmpty else { return true }
         defer { word.removeAll(keepingCapacity: true) }
         return word.withUnsafeBufferPointer {
-            visit(SearchTerms.Term(bytes: $0, isCharacter: false, isJoined: false))
+            visit(SearchTerms.Term(bytes: $0, isJoined: false))
         }
     }
 }

@@ -126,8 +126,8 @@ extension ShardStorage {
         }
     }
 
-    /// To be called for all shards that are about to close, before the first one is: a step of one does not hold up the
-    /// others then.
+    /// Begins no step any more. A host calls it for all shards before it closes the first one, so that a step of one does
+    /// not hold up the others.
     public func restIndexes() { search?.rest() }
 
     func closeIndexes() {

@@ -9,7 +9,7 @@ package struct LineReader {
     private let descriptor: Int32
     private let ownsDescriptor: Bool
     private var buffer: [UInt8] = []
-    /// Where the next line begins.
+    /// The beginning of the next line.
     private var start = 0
     /// No line ends before it.
     private var searched = 0
@@ -50,6 +50,7 @@ package struct LineReader {
     private mutating func fill() throws(CommandFailure) {
         buffer.removeFirst(start)
         (start, searched) = (0, searched - start)
+        var failure: Int32 = 0
         let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { bytes, count in
             repeat {
                 count = max(-1, read(descriptor, bytes.baseAddress, bytes.count))
@@ -63,6 +64,4 @@ package struct LineReader {
         }
         buffer += piece
     }
-
-    private var failure: Int32 = 0
 }

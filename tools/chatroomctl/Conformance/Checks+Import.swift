@@ -15,6 +15,25 @@ extension ConformanceCheck {
     }
 
     static let imports: [ConformanceCheck] = [
+        .init("4 History", "historyDays is 1 to 3650, set by the server API alone, and shown") { run in
+            let room = try await run.room(["historyDays": 3650])
+            let info = try await run.done("GET", ["rooms", room])
+            try expect(info["historyDays"], is: 3650, "historyDays")
+            for value in [0, -1, 3651] as [Int64] {
+                try await run.refused(
+                    "PATCH", ["rooms", room], ["historyDays": .integer(value)], status: 400, code: 414)
+            }
+            let changed = try await run.done("PATCH", ["rooms", room], ["historyDays": 1])
+            try expect(changed["historyDays"], is: 1, "historyDays behind a change")
+        },
+        .init("4 Export", "a cursor or a time that is no number is 414, an unknown room 404") { run in
+            let room = try await run.room()
+            for (name, value) in [("after", "-1"), ("after", "x"), ("startTime", "-1"), ("endTime", "1.5")] {
+                try await run.refused(
+                    "GET", ["rooms", room, "export"], query: [(name, value)], status: 400, code: 414)
+            }
+            try await run.refused("GET", ["rooms", run.name("none"), "export"], status: 404, code: 404)
+        },
         .init("4 import", "messages keep time and from, get new seqs, and are shown to nobody") { run in
             let (user, room) = (run.name("ann"), try await run.room(["enterExitNotify": "NONE"]))
             let viewer = try await run.entered(room, run.name("bob"))
