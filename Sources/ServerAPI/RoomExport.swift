@@ -44,7 +44,8 @@ final class RoomExport: Sendable {
     func piece() async throws -> [UInt8]? {
         var place = place.withLock { $0 }
         guard !place.isOver else { return nil }
-        let page = try await asked { [source, place] () async throws(ChatError) in try await source.page(place.request) }
+        let page = try await asked { [source, place] () async throws(ChatError) in try await source.page(place.request)
+        }
         guard try await asked(source.createdAt) == createdAt else {
             throw ChatError(.notFound, "the room was deleted during its export")
         }

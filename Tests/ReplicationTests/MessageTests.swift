@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a list of all files that a shard can have fits into a frame of the bulk lane, and a longer one is refused`()
+    @Test func `a list of all the files of a shard fits into a frame of the bulk lane, and a longer one is refused`()
         throws
     {
         // The last day that a file is named after, with the longest life.
