@@ -1,31 +1,31 @@
-/// The answer to a command's sender.
+/// The answer to a command's sender. Rare and large ones stand elsewhere, so that the answer to a post is small to copy.
 public enum CommandResult: Sendable, Hashable {
     case done
-    case room(RoomInfo)
+    indirect case room(RoomInfo)
     /// `delivered`: to how many of those named in `to`; nil for a message to everybody.
     case posted(
         messageID: String, place: MessagePlace, time: Timestamp, priority: Priority, delivered: Int64? = nil)
-    case member(Member)
-    case element(QueueElement)
+    indirect case member(Member)
+    indirect case element(QueueElement)
     /// Keys that were not in the queue.
     case missing([String])
     case pinned([PinnedMessage])
     case amended(Message)
     /// The same of a repeat: the message is looked up again.
     case amendedBefore(messageID: String)
-    case tally(Tally)
+    indirect case tally(Tally)
     /// The results of a window: see `TapMemory.results`; none for one that came again after a later one.
     case tapped([Int64])
-    case upload(UploadTicket)
-    case poll(Poll)
+    indirect case upload(UploadTicket)
+    indirect case poll(Poll)
     /// A post waits for a manager.
     case held(heldID: String)
     /// A held message was decided: the message that it became, or as it was held.
     case decided(Message)
     /// The same of a repeat: the message that it became is looked up again; nil: it was denied.
     case decidedBefore(messageID: String?)
-    case imported(ImportResult)
-    case refused(ChatError)
+    indirect case imported(ImportResult)
+    indirect case refused(ChatError)
 }
 
 /// A consequence of an applied command. `apply` decides all of it; the host only performs it, in this order.
@@ -48,9 +48,9 @@ public enum Effect: Sendable, Hashable {
     /// Kept messages that nobody is shown: those who are here are told that they are in history only.
     case leaveOut(ClosedRange<UInt64>)
     /// A message waits for managers, who are told.
-    case held(HeldRecord)
+    indirect case held(HeldRecord)
     /// A held message was denied: its sender is told.
-    case denied(DeniedRecord)
+    indirect case denied(DeniedRecord)
     /// The user's sessions leave the room at once.
     case kick(UserID, reason: KickReason, ext: String?)
     /// Everybody leaves: the room was closed or deleted.

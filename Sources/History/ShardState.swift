@@ -5,6 +5,8 @@ struct ShardState: Sendable {
     /// Bytes of batches that are not in their files yet, taken or not.
     var pendingBytes = 0
     var isFlushScheduled = false
+    /// It does not linger: there is much to write.
+    var isFlushUrgent = false
     /// Counts of reads that wait or are under way.
     var reads = ReadCounts()
     var isClosed = false

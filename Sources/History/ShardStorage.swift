@@ -87,7 +87,7 @@ public final class ShardStorage: Sendable {
     /// index counts as written, the next start replays them from the log.
     public func write(_ batch: StorageBatch) {
         let bytes = batch.bytes
-        enum Next { case nothing, linger, publish }
+        enum Next { case nothing, linger, flush, publish }
         let next: Next = state.update { state in
             guard !state.isClosed, state.halt == nil else { return .nothing }
             guard state.pendingBytes <= 2 * configuration.pendingBytesMax else {
@@ -101,13 +101,19 @@ public final class ShardStorage: Sendable {
             state.pendingBytes += bytes
             state.updateOverload(bytesMax: configuration.pendingBytesMax)
             if state.isOverloaded != wasOverloaded { return .publish }
-            guard !state.isFlushScheduled, state.failure == nil else { return .nothing }
+            guard state.failure == nil else { return .nothing }
+            if state.pendingBytes >= configuration.lingerBytesMax, !state.isFlushUrgent {
+                (state.isFlushScheduled, state.isFlushUrgent) = (true, true)
+                return .flush
+            }
+            guard !state.isFlushScheduled else { return .nothing }
             state.isFlushScheduled = true
             return .linger
         }
         switch next {
         case .nothing: break
         case .linger: writerThread.submit(after: configuration.linger, flushJob)
+        case .flush: writerThread.submit(flushJob)
         case .publish: writerThread.submit { [number] worker in worker.writers[number]?.publishHealth() }
         }
     }

@@ -125,7 +125,7 @@ final class ShardWriter {
         let halt = state.withLock { state in
             unwritten += state.incoming
             state.incoming = []
-            state.isFlushScheduled = false
+            (state.isFlushScheduled, state.isFlushUrgent) = (false, false)
             return state.halt
         }
         defer { publishHealth() }

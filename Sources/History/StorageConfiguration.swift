@@ -12,7 +12,9 @@ public struct StorageConfiguration: Sendable {
     public var commandMemorySeconds = Limits.commandMemorySeconds
     /// How long rows may wait for others to share a transaction, of which each shard has its own. Reads do not wait for
     /// it, and nobody else does: the log has what was acked.
-    public var linger = Duration.milliseconds(500)
+    public var linger = Duration.seconds(2)
+    /// Bytes of waiting rows at which they wait no longer.
+    public var lingerBytesMax = 256 << 10
     /// Bytes that may wait to be written. At the bound the health is `.overloaded`; at twice the bound it is `.halted`.
     public var pendingBytesMax = 32 << 20
     /// Bytes of catalogue rows kept in memory between checkpoints. At the bound one begins by itself.

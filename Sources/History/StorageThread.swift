@@ -6,7 +6,7 @@ final class StorageThread: Sendable {
 
     private struct State: Sendable {
         var jobs: [Job] = []
-        /// A handful: one per shard that lingers or tries again.
+        /// One per shard that lingers or tries again: the next one last.
         var timers: [(due: ContinuousClock.Instant, job: Job)] = []
         var isStopping = false
         var hasStopped = false
@@ -29,9 +29,17 @@ final class StorageThread: Sendable {
     }
 
     func submit(after delay: Duration, _ job: @escaping Job) {
-        state.update { state in
-            if !state.isStopping { state.timers.append((.now + delay, job)) }
+        let due = ContinuousClock.now + delay
+        let isNext = state.withLock { state in
+            guard !state.isStopping else { return false }
+            // Behind those that are due at the same time: they are run from the end.
+            var place = state.timers.endIndex
+            while place > 0, state.timers[place - 1].due <= due { place -= 1 }
+            state.timers.insert((due, job), at: place)
+            return place == state.timers.endIndex - 1
         }
+        // The thread sleeps until the next timer: another one wakes it for nothing.
+        if isNext { state.update { _ in } }
     }
 
     /// Runs `job` and returns its value. Blocks; not from a storage thread of the same pool, except as said there.
@@ -68,17 +76,24 @@ final class StorageThread: Sendable {
     /// Waits for jobs; none: the thread has been stopped.
     private func nextJobs() -> [Job] {
         while true {
-            let next = state.withLock { state in state.timers.map(\.due).min() }
+            let next = state.withLock { state in state.timers.last?.due }
             let timeout = next.map { max(.zero, $0 - .now) } ?? .seconds(3600)
             let jobs: [Job]? = state.wait(atMost: timeout) { state in
-                let now = ContinuousClock.now
                 var jobs: [Job] = []
                 swap(&jobs, &state.jobs)
-                jobs += state.timers.filter { $0.due <= now }.map(\.job)
-                state.timers.removeAll { $0.due <= now }
-                if !jobs.isEmpty || state.isStopping { return jobs }
-                // A timer may have come that is due before the time waited for.
-                return state.timers.contains { timer in next.map { timer.due < $0 } ?? true } ? jobs : nil
+                if let due = state.timers.last?.due {
+                    let now = ContinuousClock.now
+                    if due <= now {
+                        while let timer = state.timers.last, timer.due <= now {
+                            jobs.append(timer.job)
+                            state.timers.removeLast()
+                        }
+                    } else if jobs.isEmpty, next.map({ due < $0 }) ?? true {
+                        // A timer that is due before the time waited for.
+                        return jobs
+                    }
+                }
+                return jobs.isEmpty && !state.isStopping ? nil : jobs
             }
             guard let jobs else { continue }
             if !jobs.isEmpty || state.withLock({ $0.isStopping }) { return jobs }

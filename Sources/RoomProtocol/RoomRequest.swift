@@ -10,6 +10,7 @@ public struct RoomRequest: Sendable, Equatable {
         case server(ServerOrigin)
     }
 
+    /// Rare and large ones stand elsewhere, so that a request is small wherever it is copied.
     public enum Body: Sendable, Equatable {
         /// A client's operation. The server API has those that read (`room`, `history`, `members`, `membersById` and
         /// `queue`), need not be in the room for them, and gets pages that are not cut to a frame.
@@ -23,14 +24,14 @@ public struct RoomRequest: Sendable, Equatable {
         /// The client is back; its session may live on another lane now, or have come from another node.
         case moved(from: NodeID?)
         /// The session is in the room already; a new leader is told so.
-        case announce(Stay)
+        indirect case announce(Stay)
         /// The lane has seen the room up to here; a new leader is told so behind the announcements of all of the lane's
         /// sessions in the room.
-        case follow(StreamPlace)
+        indirect case follow(StreamPlace)
         /// The barrage of a window, of several sessions; droppable. The request's session is any of the lane.
-        case barrages(BarrageBatch)
+        indirect case barrages(BarrageBatch)
         /// The taps of a window, of several sessions. The request's session is any of the lane.
-        case taps(TapBatch)
+        indirect case taps(TapBatch)
     }
 
     public var room: RoomID

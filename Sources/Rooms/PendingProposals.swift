@@ -14,11 +14,11 @@ struct PendingProposals {
     private var items = Fifo<Item>()
     private var roomCounts: [RoomID: Int] = [:]
 
-    mutating func append(_ proposals: [Proposal], from first: UInt64, time: Timestamp) {
+    mutating func append(_ proposals: [ProposedCommand], from first: UInt64, time: Timestamp) {
         var index = first
         for proposal in proposals {
-            items.append(Item(index: index, proposal: ProposedCommand(proposal), time: time))
-            roomCounts[proposal.command.room, default: 0] += 1
+            items.append(Item(index: index, proposal: proposal, time: time))
+            roomCounts[proposal.content.command.room, default: 0] += 1
             index += 1
         }
     }
@@ -41,11 +41,11 @@ struct PendingProposals {
         }
     }
 
-    mutating func takeAll() -> [Proposal] {
-        var all: [Proposal] = []
+    mutating func takeAll() -> [ProposedCommand] {
+        var all: [ProposedCommand] = []
         all.reserveCapacity(items.count)
         while let item = items.first {
-            all.append(item.proposal.content)
+            all.append(item.proposal)
             items.removeFirst()
         }
         roomCounts = [:]

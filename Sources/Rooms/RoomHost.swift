@@ -175,9 +175,7 @@ public final class RoomHost: Sendable {
     public static let quotedSeq: @Sendable ([UInt8]) -> UInt64? = { HistoryCodec.quotedSeq(in: $0) }
 
     /// The texts in which a search finds a stored message.
-    public static let searchedText: @Sendable ([UInt8]) -> String = { payload in
-        (try? HistoryCodec.decode(payload))?.body.searchedText ?? ""
-    }
+    public static let searchedText: @Sendable ([UInt8]) -> String = { HistoryCodec.searchedText(in: $0) }
 
     /// A stored message without its quote.
     public static let withoutQuote: @Sendable ([UInt8]) -> [UInt8] = { HistoryCodec.withoutQuote($0) }

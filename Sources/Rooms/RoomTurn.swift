@@ -5,7 +5,7 @@ import RoomProtocol
 /// The output of a room in a turn beside what its lanes are told, and whether the host knows that there is some.
 struct RoomTurn {
     /// Commands that the room wants proposed, in order, until the host takes them.
-    var proposed: [Proposal] = []
+    var proposed: [ProposedCommand] = []
     /// Answers to the server API.
     var answers: [(NodeID, ServerAnswer)] = []
     /// The newest entry that has changed the room's row. It changes with every message: one is written a turn.

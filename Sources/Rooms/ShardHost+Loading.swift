@@ -89,7 +89,7 @@ extension ShardHost {
         if let current = rooms[room.id], current === room { return collect(room) }
         for proposal in room.assumeIsolated({ $0.takeProposals() }) {
             // Recalls of the same messages waited for it.
-            room.assumeIsolated { $0.release(proposal) }
+            room.assumeIsolated { $0.release(proposal.content) }
         }
     }
 

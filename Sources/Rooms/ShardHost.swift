@@ -139,8 +139,8 @@ final class ShardHost: GroupLogDelegate {
     func collect(_ room: RoomActor) {
         var proposed = room.assumeIsolated { $0.takeProposals() }
         for index in proposed.indices {
-            guard case .deleteRoom = proposed[index].command.body else { continue }
-            keepDeleted(&proposed[index])
+            guard case .deleteRoom = proposed[index].content.command.body else { continue }
+            proposed[index] = ProposedCommand(keepingDeleted(proposed[index].content))
         }
         if !proposed.isEmpty {
             proposals.stage(proposed)
@@ -150,10 +150,14 @@ final class ShardHost: GroupLogDelegate {
     }
 
     /// States for how long a room that is deleted can be had back: not at all while the shard keeps too many.
-    private func keepDeleted(_ proposal: inout Proposal) {
-        guard context.cluster.level.brings(.undelete), deletedRooms < RoomPolicy.deletedRoomsMax else { return }
+    private func keepingDeleted(_ proposal: Proposal) -> Proposal {
+        guard context.cluster.level.brings(.undelete), deletedRooms < RoomPolicy.deletedRoomsMax else {
+            return proposal
+        }
         deletedRooms += 1
+        var proposal = proposal
         proposal.command.facts.keepDeletedSeconds = context.policy.undeleteSeconds
+        return proposal
     }
 
     /// Commands that no proposal has taken yet.
@@ -182,8 +186,8 @@ final class ShardHost: GroupLogDelegate {
     func hasCommitted(_ index: UInt64) -> Bool { log.commitIndex >= index || !log.isEstablished }
 
     /// - Parameter isInDoubt: whether gateways are to ask again, under the same number, where the leader is.
-    func fail(_ proposals: [Proposal], _ error: ChatError, isInDoubt: Bool) {
-        for proposal in proposals {
+    func fail(_ proposals: [ProposedCommand], _ error: ChatError, isInDoubt: Bool) {
+        for proposal in proposals.lazy.map(\.content) {
             if proposal.isWaitedFor || proposal.taps != nil, let room = rooms[proposal.command.room] {
                 room.assumeIsolated { $0.release(proposal) }
             }

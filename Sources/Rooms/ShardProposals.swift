@@ -9,14 +9,14 @@ import Wire
 struct ShardProposals {
     /// Proposals that the log does not take, and why.
     struct Refused: Error {
-        var proposals: [Proposal]
+        var proposals: [ProposedCommand]
         var error: ChatError
         /// Whether gateways are to ask again, under the same number, where the leader is.
         var isInDoubt = false
     }
 
     private let shard: ShardID
-    private var staged: [Proposal] = []
+    private var staged: [ProposedCommand] = []
     /// Proposals that are not committed yet, oldest first.
     private var pending = PendingProposals()
     /// The time of the newest command; no later one gets an earlier time.
@@ -31,7 +31,7 @@ struct ShardProposals {
     var count: Int { staged.count + pending.count }
 
     /// Whose commands no proposal has taken yet.
-    var stagedRooms: Set<RoomID> { Set(staged.map(\.command.room)) }
+    var stagedRooms: Set<RoomID> { Set(staged.map(\.content.command.room)) }
 
     /// Whether commands of the room are proposed and not committed.
     func hasPending(of room: RoomID) -> Bool { pending.mentions(room) }
@@ -41,7 +41,7 @@ struct ShardProposals {
 
     // MARK: - Before they are committed
 
-    mutating func stage(_ proposals: [Proposal]) { staged.append(contentsOf: proposals) }
+    mutating func stage(_ proposals: [ProposedCommand]) { staged.append(contentsOf: proposals) }
 
     /// While storage takes no rows.
     static let tooSlow = ChatError(.unavailable, "the disk can't keep up", retryAfterMs: 1000)
@@ -53,7 +53,7 @@ struct ShardProposals {
         guard health.takesRows else { throw Refused(proposals: proposals, error: Self.tooSlow) }
         let time = max(now, lastStamp)
         do throws(RaftError) {
-            let range = try log.propose(proposals.map { LogCodec.encode($0.command, time: time) })
+            let range = try log.propose(proposals.map { LogCodec.encode($0.content.command, time: time) })
             lastStamp = time
             pending.append(proposals, from: range.lowerBound, time: time)
             return range.upperBound
@@ -67,22 +67,22 @@ struct ShardProposals {
     }
 
     /// Takes out what the cluster's feature level does not bring yet.
-    mutating func takeUpgrading(at level: FeatureLevel) -> [(Proposal, Feature)] {
-        var taken: [(Proposal, Feature)] = []
+    mutating func takeUpgrading(at level: FeatureLevel) -> [(ProposedCommand, Feature)] {
+        var taken: [(ProposedCommand, Feature)] = []
         staged.removeAll { proposal in
-            guard let feature = proposal.command.feature, !level.brings(feature) else { return false }
+            guard let feature = proposal.content.command.feature, !level.brings(feature) else { return false }
             taken.append((proposal, feature))
             return true
         }
         return taken
     }
 
-    mutating func takeStaged() -> [Proposal] {
+    mutating func takeStaged() -> [ProposedCommand] {
         defer { staged = [] }
         return staged
     }
 
-    mutating func takePending() -> [Proposal] { pending.takeAll() }
+    mutating func takePending() -> [ProposedCommand] { pending.takeAll() }
 
     // MARK: - When they are committed
 

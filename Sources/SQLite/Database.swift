@@ -133,6 +133,14 @@ public final class Database {
         if isInTransaction { try cached("ROLLBACK").run() }
     }
 
+    /// Runs `body`, which only reads, on one state of the file: with one lock and not with one for each statement.
+    public func readTransaction<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws -> Value {
+        try cached("BEGIN").run()
+        // Nothing was written, and what was read stands whatever becomes of the lock.
+        defer { do throws(SQLiteError) { try rollback() } catch {} }
+        return try body()
+    }
+
     /// Runs `body` in a transaction, which is undone when `body` or the commit throws.
     public func transaction<Value>(_ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value {
         try begin()

@@ -33,7 +33,7 @@ import Wire
                 withExtendedLifetime(held) { .setMember(result) }
             }
             item.origin = .session(SessionRequest(address: try address(), answer: answer))
-            pending.append([item], from: index, time: Timestamp(0))
+            pending.append([ProposedCommand(item)], from: index, time: Timestamp(0))
         }
         #expect(committed != nil)
         pending.drop(1)
@@ -51,7 +51,7 @@ import Wire
         for round in 0..<200 {
             let count = 1 + UInt64(round % 13) * 3
             try pending.append(
-                (0..<count).map { try proposal(room(next + $0)) }, from: next, time: Timestamp(Int64(next)))
+                (0..<count).map { try ProposedCommand(proposal(room(next + $0))) }, from: next, time: Timestamp(Int64(next)))
             next += count
             // All but the last few are committed.
             while oldest + 5 < next {
@@ -65,7 +65,7 @@ import Wire
         }
         #expect(pending.mentions(try room(oldest)))
         let rest = pending.takeAll()
-        #expect(rest.map(\.command.room) == (try (oldest..<next).map(room)))
+        #expect(rest.map(\.content.command.room) == (try (oldest..<next).map(room)))
         #expect(pending.count == 0)
     }
 }

@@ -10,8 +10,10 @@ public struct SearchConfiguration: Sendable {
     public var turnMax = Duration.milliseconds(8)
     /// Rows of a block: a part of a day's index that is looked into, and cleaned, in one step.
     public var blockRows: Int64 = 32_768
-    /// How long changes wait to be indexed together.
-    public var linger = Duration.milliseconds(200)
+    /// How long changes wait to be indexed together. Searches look at those themselves.
+    public var linger = Duration.seconds(5)
+    /// Changed rows of a file at which they wait no longer: about as many as go into the index with one transaction.
+    public var lingerRowsMax = 1_000
     /// How long a block with a recalled message waits for others to be cleaned with it.
     public var scrubDelay = Duration.seconds(5)
     /// Changed rows of one file that may wait. Beyond it the file is compared with its index from the beginning.

@@ -200,14 +200,16 @@ final class SearchIndexer {
         }
         guard keys.count > 0, let reader = try dayReader(name, worker) else { return }
         var entries: [SearchIndexFile.Entry] = []
-        for (life, seqs) in keys.rooms {
-            for seq in seqs {
-                guard let row = try reader.row(life, seq: Int64(clamping: seq)) else { continue }
-                entries.append(
-                    entry(
-                        IndexedRow(
-                            life: life, seq: seq, index: row.index, time: row.time, recalled: row.recalled,
-                            payload: row.payload)))
+        try reader.database.readTransaction { () throws(SQLiteError) in
+            for (life, seqs) in keys.rooms {
+                for seq in seqs {
+                    guard let row = try reader.row(life, seq: Int64(clamping: seq)) else { continue }
+                    entries.append(
+                        entry(
+                            IndexedRow(
+                                life: life, seq: seq, index: row.index, time: row.time, recalled: row.recalled,
+                                payload: row.payload)))
+                }
             }
         }
         let file = try index(name, generation)

@@ -74,8 +74,10 @@ final class SearchState: Sendable {
         /// Days whose files have gone.
         var removed: Set<HistoryFile> = []
         var isBlocked = false
-        /// The index thread has a job for it.
+        /// The index thread has a job for it, when changes have waited.
         var isAwake = false
+        /// It has one for now.
+        var isHurried = false
     }
 
     /// The facts that a search has to know of a file.
@@ -124,16 +126,16 @@ final class SearchState: Sendable {
         }
     }
 
-    /// A day file has other rows than before.
+    /// A day file has other rows than before. True when so many wait that they are to be indexed now.
     /// - Parameter applied: the day file's.
-    func note(_ name: HistoryFile, _ rows: [HistoryRow], _ erasures: [Erasure], applied: UInt64) {
+    func note(_ name: HistoryFile, _ rows: [HistoryRow], _ erasures: [Erasure], applied: UInt64) -> Bool {
         shared.withLock { shared in
             var file = shared.files[name] ?? File()
             // Only one copy of the sets: they change in place.
             shared.files[name] = nil
             defer { shared.files[name] = file }
             file.applied = max(file.applied, applied)
-            guard file.phase != .blocked else { return }
+            guard file.phase != .blocked else { return false }
             for row in rows { file.pending.insert(row.incarnation, row.seq) }
             for erasure in erasures { file.pending.insert(erasure.incarnation, erasure.seq) }
             if file.pending.count > configuration.pendingMax {
@@ -141,6 +143,7 @@ final class SearchState: Sendable {
                 file.phase = .unknown
                 file.generation += 1
             }
+            return file.pending.count >= configuration.lingerRowsMax
         }
     }
 

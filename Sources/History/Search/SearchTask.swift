@@ -154,10 +154,14 @@ struct SearchTask: Sendable {
             do throws(SQLiteError) {
                 let index = try open.index(place.file, view.generation)
                 let found = try indexed(&attempt, index, dayReader)
+                let former = place.block
                 place = attempt
                 guard !view.waiting.isEmpty else { return found }
-                let all = Set(found.seqs).union(view.waiting.filter { $0 >= found.floor })
-                return (all.sorted(by: >), found.floor)
+                let all = Set(found.seqs).union(view.waiting.filter { $0 >= found.floor }).sorted(by: >)
+                // The index may be far behind: then its turn is short as well.
+                guard all.count > 2 * Self.batch else { return (all, found.floor) }
+                place.block = former
+                return (Array(all.prefix(Self.batch)), all[Self.batch - 1])
             } catch {
                 // The rows are there, whatever has become of their index.
                 open.giveUp(place.file, view.generation, error)

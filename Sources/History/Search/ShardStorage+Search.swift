@@ -140,16 +140,20 @@ extension ShardStorage {
 }
 
 extension SearchState {
-    /// Lets the index thread look for something to do, soon and once.
-    func wake(on thread: StorageThread, _ number: UInt64) {
+    /// Lets the index thread look for something to do, once: when changes have waited for others, or now.
+    func wake(on thread: StorageThread, _ number: UInt64, isHurried: Bool = false) {
         let isFirst = shared.withLock { shared in
-            defer { shared.isAwake = true }
-            return !shared.isAwake
+            let isFirst = isHurried ? !shared.isHurried : !shared.isAwake
+            if isHurried { shared.isHurried = true } else { shared.isAwake = true }
+            return isFirst
         }
         guard isFirst else { return }
-        thread.submit(after: configuration.linger) { [self] worker in
-            shared.withLock { $0.isAwake = false }
+        let job: StorageThread.Job = { [self] worker in
+            shared.withLock { shared in
+                if isHurried { shared.isHurried = false } else { shared.isAwake = false }
+            }
             ShardStorage.runIndexer(number, worker)
         }
+        if isHurried { thread.submit(job) } else { thread.submit(after: configuration.linger, job) }
     }
 }

@@ -6,8 +6,8 @@ extension ShardWriter {
     /// A transaction has changed a day file.
     func noteChanges(of file: DayFile, _ name: HistoryFile, _ rows: [HistoryRow], _ erasures: [Erasure]) {
         guard let indexes else { return }
-        indexes.state.note(name, rows, erasures, applied: file.applied)
-        wakeIndexer()
+        let isMuch = indexes.state.note(name, rows, erasures, applied: file.applied)
+        indexes.state.wake(on: indexes.thread, number, isHurried: isMuch)
     }
 
     /// Rows of another replica are about to come to a day file.

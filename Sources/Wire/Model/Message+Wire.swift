@@ -18,23 +18,13 @@ extension MessageFields {
 
     /// Visits what everybody may see of a message.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        var type = OpenType(body)
-        var recalled = isRecalled
         try walker.optional(1, "room", &room)
         try place.walk(&walker, seq: 2, after: 3)
         try walker.required(4, "messageId", &messageID)
         try walker.optional(5, "clientId", &clientID)
         try walker.required(6, "time", &time)
         try walker.optional(7, "from", &from)
-        try walker.required(8, "type", &type)
-        try walker.defaulted(9, "recalled", &recalled, default: false)
-        if recalled {
-            if W.isDecoding { body = .recalled(type.known ?? .unknown) }
-        } else if let known = type.known {
-            try body.walk(type: known, &walker)
-        } else if W.isDecoding {
-            body = .unknown(type.name)
-        }
+        try Self.walk(&body, isRecalled: isRecalled, &walker)
         try walker.defaulted(50, "priority", &priority, default: .normal)
         try walker.repeated(51, "mentions", &mentions)
         try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
@@ -45,6 +35,23 @@ extension MessageFields {
         }
         if W.isDecoding || W.describesSchema || editedAt != nil {
             try walker.optional(Self.editedAtNumber, "editedAt", &editedAt)
+        }
+    }
+}
+
+extension MessageFields {
+    /// Visits the type and what depends on it.
+    static func walk<W: FieldWalker>(_ body: inout MessageBody, isRecalled: Bool, _ walker: inout W) throws(ChatError) {
+        var type = OpenType(body)
+        var recalled = isRecalled
+        try walker.required(8, "type", &type)
+        try walker.defaulted(9, "recalled", &recalled, default: false)
+        if recalled {
+            if W.isDecoding { body = .recalled(type.known ?? .unknown) }
+        } else if let known = type.known {
+            try body.walk(type: known, &walker)
+        } else if W.isDecoding {
+            body = .unknown(type.name)
         }
     }
 }

@@ -26,7 +26,7 @@ public struct OperationChange: Sendable {
     public enum Answer: Sendable {
         /// - Parameter asked: the message's priority as its sender asked for it.
         case sent(asked: Priority)
-        case done(OperationResult)
+        indirect case done(OperationResult)
         case room
         case member(@Sendable (MemberResult) -> OperationResult)
         case element(@Sendable (ElementResult) -> OperationResult)

@@ -237,12 +237,13 @@ extension ClientOperation {
 
 // MARK: - Results
 
-/// The answer to an operation: one case for each operation of PROTOCOL.md, "Operations".
+/// The answer to an operation: one case for each operation of PROTOCOL.md, "Operations". Larger ones stand elsewhere, so
+/// that the answer to a `send` is small wherever it is copied.
 public enum OperationResult: Sendable, Hashable {
-    case connect(ConnectResult)
+    indirect case connect(ConnectResult)
     case refresh(RefreshResult)
     case ping(PingResult)
-    case enter(EnterResult)
+    indirect case enter(EnterResult)
     case exit
     case send(SendResult)
     case barrage(BarrageResult)
@@ -252,30 +253,30 @@ public enum OperationResult: Sendable, Hashable {
     case message(MessageResult)
     case tally(TapResult)
     case report
-    case held(HeldResult)
-    case upload(UploadResult)
+    indirect case held(HeldResult)
+    indirect case upload(UploadResult)
     case mediaToken(MediaToken)
     case search(SearchResult)
-    case poll(PollResult)
-    case vote(PollResult)
+    indirect case poll(PollResult)
+    indirect case vote(PollResult)
     case combined(MessagesResult)
     case history(MessagesResult)
-    case room(RoomResult)
-    case updateRoom(RoomResult)
-    case members(MembersResult)
-    case membersById(MembersResult)
-    case updateMe(MemberResult)
-    case setManager(MemberResult)
-    case setMember(MemberResult)
-    case setBlacklist(MemberResult)
-    case setMute(MemberResult)
-    case tempMute(MemberResult)
+    indirect case room(RoomResult)
+    indirect case updateRoom(RoomResult)
+    indirect case members(MembersResult)
+    indirect case membersById(MembersResult)
+    indirect case updateMe(MemberResult)
+    indirect case setManager(MemberResult)
+    indirect case setMember(MemberResult)
+    indirect case setBlacklist(MemberResult)
+    indirect case setMute(MemberResult)
+    indirect case tempMute(MemberResult)
     case kick
     case muteRoom
     case queue(QueueResult)
-    case queueSet(ElementResult)
+    indirect case queueSet(ElementResult)
     case queueSetMany(MissingResult)
-    case queueTake(ElementResult)
+    indirect case queueTake(ElementResult)
     case queueClear
 }
 

@@ -94,6 +94,11 @@ public enum HistoryCodec {
         payload.withUnsafeBytes { ProtobufReader.has(MessageFields.editedAtNumber, in: $0) }
     }
 
+    /// The texts in which a search finds a message that `encode` wrote (`MessageBody.searchedText`); empty for what is none.
+    public static func searchedText(in payload: [UInt8]) -> String {
+        (try? stored(StoredBody.self, payload, "history row"))?.body.searchedText ?? ""
+    }
+
     /// A message that `encode` wrote, without what it quotes.
     public static func withoutQuote(_ payload: [UInt8]) -> [UInt8] {
         guard var message = try? decode(payload) else { return payload }
@@ -136,6 +141,17 @@ struct KeptCopies: WireMessage {
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.repeated(100, "copies", &copies)
+    }
+}
+
+/// The body of a stored message alone. Each message is read for the index of searches, most of them for nothing else.
+private struct StoredBody: WireMessage {
+    var body: MessageBody
+
+    static var blank: StoredBody { StoredBody(body: .text("")) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try MessageFields.walk(&body, isRecalled: false, &walker)
     }
 }
 
