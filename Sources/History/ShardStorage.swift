@@ -112,11 +112,14 @@ public final class ShardStorage: Sendable {
         }
         switch next {
         case .nothing: break
-        case .linger: writerThread.submit(after: configuration.linger, flushJob)
+        case .linger: writerThread.submit(after: linger, flushJob)
         case .flush: writerThread.submit(flushJob)
         case .publish: writerThread.submit { [number] worker in worker.writers[number]?.publishHealth() }
         }
     }
+
+    /// Each shard's is another one, up to half as long again, so that not all write at once, nor make their files of a day.
+    private var linger: Duration { configuration.linger + configuration.linger * Int(number % 16) / 32 }
 
     private var flushJob: StorageThread.Job {
         { [number] worker in

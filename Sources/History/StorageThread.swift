@@ -6,8 +6,9 @@ final class StorageThread: Sendable {
 
     private struct State: Sendable {
         var jobs: [Job] = []
-        /// One per shard that lingers or tries again: the next one last.
-        var timers: [(due: ContinuousClock.Instant, job: Job)] = []
+        /// One per shard that lingers or tries again: when they are due, the next one first, and what is done then.
+        var dues: [ContinuousClock.Instant] = []
+        var timers: [Job] = []
         var isStopping = false
         var hasStopped = false
     }
@@ -32,11 +33,11 @@ final class StorageThread: Sendable {
         let due = ContinuousClock.now + delay
         let isNext = state.withLock { state in
             guard !state.isStopping else { return false }
-            // Behind those that are due at the same time: they are run from the end.
-            var place = state.timers.endIndex
-            while place > 0, state.timers[place - 1].due <= due { place -= 1 }
-            state.timers.insert((due, job), at: place)
-            return place == state.timers.endIndex - 1
+            var place = state.dues.count
+            while place > 0, state.dues[place - 1] > due { place -= 1 }
+            state.dues.insert(due, at: place)
+            state.timers.insert(job, at: place)
+            return place == 0
         }
         // The thread sleeps until the next timer: another one wakes it for nothing.
         if isNext { state.update { _ in } }
@@ -76,22 +77,19 @@ final class StorageThread: Sendable {
     /// Waits for jobs; none: the thread has been stopped.
     private func nextJobs() -> [Job] {
         while true {
-            let next = state.withLock { state in state.timers.last?.due }
+            let next = state.withLock { state in state.dues.first }
             let timeout = next.map { max(.zero, $0 - .now) } ?? .seconds(3600)
             let jobs: [Job]? = state.wait(atMost: timeout) { state in
                 var jobs: [Job] = []
                 swap(&jobs, &state.jobs)
-                if let due = state.timers.last?.due {
+                if let due = state.dues.first {
                     let now = ContinuousClock.now
-                    if due <= now {
-                        while let timer = state.timers.last, timer.due <= now {
-                            jobs.append(timer.job)
-                            state.timers.removeLast()
-                        }
-                    } else if jobs.isEmpty, next.map({ due < $0 }) ?? true {
-                        // A timer that is due before the time waited for.
-                        return jobs
-                    }
+                    let count = state.dues.prefix { $0 <= now }.count
+                    jobs += state.timers.prefix(count)
+                    state.dues.removeFirst(count)
+                    state.timers.removeFirst(count)
+                    // A timer may have come that is due before the time waited for.
+                    if jobs.isEmpty, next.map({ due < $0 }) ?? true { return jobs }
                 }
                 return jobs.isEmpty && !state.isStopping ? nil : jobs
             }
