@@ -113,7 +113,7 @@ extension RoomActor {
             // The app server is in no room: it combines what this room has.
             return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)
         }
-        if neededOriginal(of: command.body) != nil {
+        if neededOriginal(of: command.body) != nil || !unsettled(in: command.body).isEmpty {
             try requireMayRefer(proposal.command)
             return propose(proposal, after: .original, holding: nil, at: now)
         }
