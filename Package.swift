@@ -252,7 +252,7 @@ let package = Package(
         tests("TransportTests", ["EventLoop", "TLS", "Transport", "WaitTestKit", "CertificateTestKit"]),
         tests("DeflateTests", ["Deflate"]),
         tests("TelemetryTests", ["Telemetry"]),
-        tests("MediaTests", ["ChatModel", "Cryptography", "Media"]),
+        tests("MediaTests", ["ChatModel", "Cryptography", "Media"], exclude: ["Vectors"]),
         tests("WebFilesTests", ["HTTPWebSocket", "WebFiles"]),
         tests(
             "GatewayTests",

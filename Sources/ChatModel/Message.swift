@@ -43,6 +43,8 @@ public struct Media: Sendable, Hashable {
     public var thumbnailID: String?
     /// Only for whoever reviews messages: where the content can be read before others may.
     public var reviewURL: String?
+    /// The same for the thumbnail, if this cluster stores it.
+    public var thumbnailReviewURL: String?
 
     public init(url: String, name: String, size: Int64, contentType: String) {
         self.url = url

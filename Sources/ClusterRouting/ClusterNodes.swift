@@ -13,6 +13,7 @@ package final class ClusterNodes: Sendable {
     package let questions = NodeQuestions()
     private let answers = Mutex<Answers?>(nil)
     private let reachedNodes = Mutex<Set<NodeID>>([])
+    private let arrivalCounts = Mutex<[NodeID: UInt64]>([:])
     let sessionHolders: Mutex<SessionHolders>
 
     /// Answers questions to this node.
@@ -29,6 +30,7 @@ package final class ClusterNodes: Sendable {
     package func use(_ answers: @escaping Answers) { self.answers.withLock { $0 = answers } }
 
     func note(_ node: NodeID, isReached: Bool) {
+        if isReached { arrivalCounts.withLock { $0[node, default: 0] += 1 } }
         reachedNodes.withLock {
             if isReached { $0.insert(node) } else { $0.remove(node) }
         }
@@ -37,6 +39,9 @@ package final class ClusterNodes: Sendable {
 
     /// Other nodes that are reached.
     package var reached: Set<NodeID> { reachedNodes.withLock { $0 } }
+
+    /// How often each other node has been connected: a number that changes shows a node that was away, however shortly.
+    package var arrivals: [NodeID: UInt64] { arrivalCounts.withLock { $0 } }
 
     /// The certificate with which another node has proved itself last.
     package func certificate(of other: NodeID) async -> LinkCertificate? { await router.certificate(of: other) }

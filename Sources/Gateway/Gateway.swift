@@ -42,8 +42,6 @@ public final class Gateway: Sendable {
     /// Binds the client port on every loop and begins to serve. Returns the port. Throws `TransportError` when it is
     /// taken.
     public func start() async throws -> Int {
-        // Compressed here, and not on a loop by the first request.
-        _ = PageFiles.all
         var port = configuration.port
         for (number, loop) in loops.enumerated() {
             let (configuration, shared, logger, wanted) = (configuration, shared, logger, port)

@@ -47,6 +47,8 @@ public struct GatewayConfiguration: Sendable {
     /// Whose `X-Forwarded-For` is believed.
     public var trustedProxies: [IPRange] = []
 
+    /// The origin of the store to which pages send content, where that is elsewhere.
+    public var mediaOrigin: String?
     /// Transfers of content at a time: each holds up to two pieces of it.
     public var transfersMax = 1_024
 

@@ -33,7 +33,7 @@ extension GatewayLane {
     private func answer(_ request: UpgradeRequest, _ connection: ClientConnection) {
         guard request.path == Self.path else {
             if answerDemo(request, connection) { return }
-            return connection.refuseHandshake(PageFiles.response(to: request))
+            return connection.refuseHandshake(shared.pages.response(to: request))
         }
         guard isAllowed(request, of: connection) else {
             return connection.refuseHandshake(HTTPResponse.plain(status: 403, reason: "Forbidden"))

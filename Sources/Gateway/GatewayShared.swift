@@ -35,6 +35,8 @@ final class GatewayShared: Sendable {
     let takesTaps = Atomic(false)
     /// nil until the node serves it, and where there is none.
     let demo = Mutex<(any DemoService)?>(nil)
+    /// Compressed with the gateway's start, and not on a loop by the first request.
+    let pages: PageFiles
     /// nil until the node serves it.
     let media = Mutex<(any MediaService)?>(nil)
     /// Transfers of content that are under way.
@@ -57,6 +59,7 @@ final class GatewayShared: Sendable {
         sessionSeal = Mutex(seal)
         self.now = now
         context = Mutex(tls)
+        pages = PageFiles(mediaOrigin: configuration.mediaOrigin)
         budget = ConnectionBudget(configuration.connections)
         admission = AdmissionControl(configuration.admission)
         userRates = Mutex(UserRates(configuration.rateLimits))

@@ -12,6 +12,8 @@ public struct HTTPClientRequest: Sendable {
     /// Whether it may go out on a connection that earlier calls have used. Such a call is sent again, on a connection of
     /// its own, when the old one turns out to be closed: to be false where a repetition could do something twice.
     public var reusesConnection = true
+    /// The names, in lower case, of the answer's headers that are kept; each name's last value.
+    public var answerHeaders: Set<String> = []
 
     public init(url: String, timeoutMilliseconds: Int64, answerBytesMax: Int) {
         self.url = url
@@ -56,4 +58,6 @@ extension String {
 public struct HTTPClientAnswer: Sendable, Hashable {
     public var status: Int
     public var body: [UInt8]
+    /// Those that the request asked for, by their names in lower case.
+    public var headers: [String: String] = [:]
 }

@@ -11,6 +11,8 @@ final class Transfer {
     private let refusesPrivateAddresses: Bool
     private var body: [UInt8] = []
     private var headerBytes = 0
+    private let wantedHeaders: Set<String>
+    private var foundHeaders: [String: String] = [:]
     private var isTooLarge = false
     private var hasRefusedAddress = false
 
@@ -18,6 +20,7 @@ final class Transfer {
         guard let easy = curl_easy_init() else { throw HTTPClientError(.other, "libcurl has no memory") }
         self.easy = easy
         answerBytesMax = request.answerBytesMax
+        wantedHeaders = request.answerHeaders
         headerBytesMax = configuration.headerBytesMax
         refusesPrivateAddresses = configuration.refusesPrivateAddresses
         // From here on deinit frees the handle, whatever is thrown.
@@ -124,8 +127,8 @@ final class Transfer {
             })
         try check(chatroom_curl_set_pointer(easy, CURLOPT_HEADERDATA, me))
         try check(
-            chatroom_curl_set_taker(easy, CURLOPT_HEADERFUNCTION) { _, size, count, me in
-                Transfer.from(me).take(headerBytes: size * count)
+            chatroom_curl_set_taker(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, me in
+                Transfer.from(me).take(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
             })
         guard refusesPrivateAddresses else { return }
         try check(chatroom_curl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, me))
@@ -149,13 +152,21 @@ final class Transfer {
         return bytes.count
     }
 
-    private func take(headerBytes count: Int) -> Int {
-        headerBytes += count
+    private func take(header line: UnsafeRawBufferPointer) -> Int {
+        headerBytes += line.count
         guard headerBytes <= headerBytesMax else {
             isTooLarge = true
             return 0
         }
-        return count
+        if !wantedHeaders.isEmpty, let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+            let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+            if wantedHeaders.contains(name) {
+                let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
+                let value = line[(colon + 1)...].drop(while: isSpace).reversed().drop(while: isSpace).reversed()
+                foundHeaders[name] = String(decoding: Array(value), as: UTF8.self)
+            }
+        }
+        return line.count
     }
 
     /// A socket for the very address to which it will be connected, so that a name cannot lead elsewhere in between.
@@ -187,7 +198,7 @@ final class Transfer {
 
     func result(_ code: CURLcode) -> Result<HTTPClientAnswer, HTTPClientError> {
         guard code != CURLE_OK else {
-            return .success(HTTPClientAnswer(status: number(CURLINFO_RESPONSE_CODE), body: body))
+            return .success(HTTPClientAnswer(status: number(CURLINFO_RESPONSE_CODE), body: body, headers: foundHeaders))
         }
         return .failure(failure(code))
     }

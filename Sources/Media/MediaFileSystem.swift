@@ -64,6 +64,18 @@ enum MediaFileSystem {
             guard errno == EXDEV || errno == EPERM || errno == EMLINK else { return errno }
         }
         if access(other, F_OK) == 0 { return 0 }
+        let beside = other + ".part"
+        let error = copyBytes(path, to: beside)
+        guard error == 0, rename(beside, other) == 0 else {
+            let number = error == 0 ? errno : error
+            unlink(beside)
+            return number
+        }
+        return 0
+    }
+
+    /// Copies into a file of which nothing is expected before.
+    private static func copyBytes(_ path: String, to other: String) -> Int32 {
         var offset: Int64 = 0
         repeat {
             guard let bytes = read(path, at: offset, count: 1 << 20) else { return errno }

@@ -41,6 +41,9 @@ public final class MediaStore: Sendable {
     private let threads: MediaThread
     private let incoming = Mutex<[String: Incoming]>([:])
     private let shared = Mutex<[MediaName: ContinuousClock.Instant]>([:])
+    /// Content whose bytes were read once and are those of its digest.
+    private let whole = Mutex<Set<MediaName>>([])
+    private static let wholeMax = 100_000
 
     /// - Parameters:
     ///   - path: of the store's directory, which is made.
@@ -131,7 +134,7 @@ public final class MediaStore: Sendable {
             { MediaFileSystem.sync(folder) }, { MediaFileSystem.sync(outer) }, { [path] in MediaFileSystem.sync(path) },
         ])
         // A name that is not on the disk must not look like one that is.
-        if outcome != .stored { MediaFileSystem.remove(file) }
+        if outcome == .stored { noteWhole(name) } else { MediaFileSystem.remove(file) }
         return outcome
     }
 
@@ -242,6 +245,32 @@ public final class MediaStore: Sendable {
 
     private func sizeNow(_ name: MediaName) -> Int64? { FileStatus(path: "\(path)/\(name.path)")?.sizeBytes }
 
+    /// Whether the bytes are those of the digest. They are read once in a run, in pieces between which others are served.
+    public func isWhole(_ name: MediaName) async -> Bool {
+        if whole.withLock({ $0.contains(name) }) { return true }
+        let (file, hash, count) = ("\(path)/\(name.path)", SHA256Stream(), 1 << 20)
+        var offset: Int64 = 0
+        while offset < Self.sizeMax {
+            let start = offset
+            guard !Task.isCancelled,
+                let bytes = await threads.run({ MediaFileSystem.read(file, at: start, count: count) }) ?? nil
+            else { return false }
+            hash.add(bytes)
+            offset += Int64(bytes.count)
+            if bytes.count < count { break }
+        }
+        guard Hexadecimal.encode(hash.digest()) == name.digest else { return false }
+        noteWhole(name)
+        return true
+    }
+
+    private func noteWhole(_ name: MediaName) {
+        whole.withLock { whole in
+            if whole.count >= Self.wholeMax { whole = [] }
+            whole.insert(name)
+        }
+    }
+
     // MARK: - Looking through it
 
     /// The folders of rooms, 256 at most, in which `rooms(in:)` finds some.
@@ -267,6 +296,7 @@ public final class MediaStore: Sendable {
     /// Removes content, and the room's folder with the last of it.
     public func remove(_ name: MediaName) async {
         let path = path
+        whole.withLock { _ = $0.remove(name) }
         _ = await threads.run {
             MediaFileSystem.remove("\(path)/\(name.path)")
             MediaFileSystem.removeFolder("\(path)/\(name.folder)")
@@ -280,28 +310,4 @@ public struct MediaStoreError: Error, Sendable, CustomStringConvertible {
     public var number: Int32
 
     public var description: String { "\(path): \(String(cString: strerror(number)))" }
-}
-
-extension MediaStore {
-    /// Copies all content of one store's directory into another, beside what is there; nothing to copy is no error. Files never
-    /// change, so a copy on the same disk may be a link.
-    public static func copy(from source: String, to target: String, byLinks: Bool) throws(MediaStoreError) {
-        for place in MediaFileSystem.names(in: source) where place.utf8.count == 2 {
-            for room in MediaFileSystem.names(in: "\(source)/\(place)") where MediaName.room(ofFolder: room) != nil {
-                let folder = "\(target)/\(place)/\(room)"
-                for path in [target, "\(target)/\(place)", folder] {
-                    let error = MediaFileSystem.makeDirectory(path)
-                    guard error == 0 else { throw MediaStoreError(path: path, number: error) }
-                }
-                for name in MediaFileSystem.names(in: "\(source)/\(place)/\(room)") {
-                    let error = MediaFileSystem.copy(
-                        "\(source)/\(place)/\(room)/\(name)", to: "\(folder)/\(name)", byLink: byLinks)
-                    // One that has gone meanwhile is no error: no message names it any more.
-                    guard error == 0 || error == ENOENT else {
-                        throw MediaStoreError(path: "\(folder)/\(name)", number: error)
-                    }
-                }
-            }
-        }
-    }
 }

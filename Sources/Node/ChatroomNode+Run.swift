@@ -201,7 +201,7 @@ extension ChatroomNode {
                 nodes: nodes, system: system, raiseAfterSeconds: configuration.raiseLevelAfterSeconds, logger: logger)
         }
         gateway.use(media: media)
-        let keeper = MediaKeeper(media, pause: configuration.mediaRoundPause, logger: logger)
+        let keeper = MediaKeeper(media.store, pause: configuration.mediaRoundPause)
         try await services.start(stop: { await keeper.stop() }) { keeper.start() }
         addGauges(common, system, gossip, clocks)
         let service = NodeService(
@@ -234,22 +234,6 @@ extension ChatroomNode {
         if let reason = common.stop.reason { throw NodeError(reason) }
         if case .failure(let error) = result { return error }
         return nil
-    }
-
-    /// Opens the store of content.
-    private func openMedia(
-        _ common: Common, _ calls: RoomCalls, _ system: SystemGroup, _ services: inout StartedServices
-    ) async throws -> MediaHost {
-        let (path, reserve) = (common.directory.media, configuration.mediaReserveBytes)
-        let store = try await services.open(
-            close: { $0.close() }, orFail: { NodeError(.storage, "the media store can't be used: \($0)") }
-        ) { try MediaStore(path: path, reserveBytes: reserve) }
-        let host = MediaHost(
-            node: configuration.node, store: store, nodes: common.nodes, calls: calls, system: system, keys: keys,
-            seal: try KeysFile.read(configuration.keysFile).mediaSeal(),
-            bytesPerUserAndDay: configuration.mediaBytesPerUserAndDay, now: WallClock.now)
-        self.media.withLock { $0 = host }
-        return host
     }
 
     /// Starts the loops, and what only needs them.

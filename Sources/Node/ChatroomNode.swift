@@ -71,6 +71,7 @@ public final class ChatroomNode: Service, Sendable {
         let (links, gossip) = links.withLock { ($0?.links, $0?.gossip) }
         let linkTLS = configuration.linkTLS == nil ? nil : try (new.linkTLS ?? configuration.linkTLS)?.read()
         let ring = try file.clusterRing()
+        let mediaSigner = try new.mediaStore.signer()
         try await keys.replace(with: file)
         Self.warn(of: file, logger)
         if let ring {
@@ -80,6 +81,7 @@ public final class ChatroomNode: Service, Sendable {
         if let linkTLS { await links?.use(linkTLS) }
         if let certificate { apiCertificate?.renew(from: certificate) }
         if let ring { media.withLock { $0 }?.use(MediaSeal(secrets: ring.mediaSecrets)) }
+        if let mediaSigner { media.withLock { $0 }?.use(mediaSigner) }
         roomLimits.entersPerSecond = new.roomEntersPerSecond
         await gateway.withLock { $0 }?.reload(
             limits: new.gateway, tls: context, seal: ring.map { SessionSeal(secrets: $0.sessionSecrets) })

@@ -45,6 +45,8 @@ public struct NodeConfiguration: Sendable {
     public var shardCount = Int(ShardMap.shardCountDefault)
     public var gateway: GatewayConfiguration
     public var rooms = RoomPolicy()
+    /// Where the bytes of media are.
+    public var mediaStore = MediaStoreSettings.local
     /// Bytes of media that a user may send in a day, over all rooms.
     public var mediaBytesPerUserAndDay: Int64 = 1 << 30
     /// The free space that the media store leaves on its disk.
@@ -254,6 +256,8 @@ public struct NodeConfiguration: Sendable {
             }
             rooms.conflictPolicy = known
         }
+        mediaStore = try MediaStoreSettings.read(&settings)
+        gateway.mediaOrigin = mediaStore.origin
         mediaBytesPerUserAndDay =
             Int64(try settings.int("media.megabytesPerUserAndDay", default: 1024, in: 0...1_048_576)) << 20
         mediaReserveBytes = Int64(try settings.int("media.reserveMegabytes", default: 1024, in: 0...1_048_576)) << 20

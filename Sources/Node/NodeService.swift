@@ -155,7 +155,9 @@ struct NodeService: ClusterService {
         try await calls.barrage(item, in: room)
     }
 
-    func uploadURL(of upload: UploadResult, in room: RoomID) -> String { media.uploadURL(of: upload, in: room) }
+    func completed(_ upload: UploadResult, in room: RoomID) async throws(ChatError) -> UploadResult {
+        try await media.completed(upload, in: room)
+    }
 
     func explain(_ room: RoomID) async throws(ChatError) -> RoomExplanation {
         let state = try await calls.figures(of: room)

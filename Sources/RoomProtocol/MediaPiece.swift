@@ -63,6 +63,7 @@ struct WiredMediaFile: WireMessage {
     /// The size of the content, or of the part.
     var size: Int64 = 0
     var offset: Int64 = 0
+    var isThorough = false
 
     static var blank: WiredMediaFile { WiredMediaFile(file: .blank) }
     static var schemaName: String { "MediaFileQuestion" }
@@ -72,6 +73,7 @@ struct WiredMediaFile: WireMessage {
         try walker.shown(2, "transfer", &transfer)
         try walker.shown(3, "size", &size)
         try walker.shown(4, "offset", &offset)
+        try walker.defaulted(8, "isThorough", &isThorough, default: false)
     }
 }
 
@@ -115,8 +117,14 @@ extension WiredQuestion {
                 }
             }, { known = .mediaRead($0.file, offset: $0.offset, count: Int(clamping: $0.size)) })
         try walker.choice(
-            39, "mediaHas", { if case .mediaHas(let file) = current { WiredMediaFile(file: file) } else { nil } },
-            { known = .mediaHas($0.file) })
+            39, "mediaHas",
+            {
+                if case .mediaHas(let file, let size, let isThorough) = current {
+                    WiredMediaFile(file: file, size: size, isThorough: isThorough)
+                } else {
+                    nil
+                }
+            }, { known = .mediaHas($0.file, size: $0.size, isThorough: $0.isThorough) })
         try walker.choice(
             40, "mediaUse",
             {

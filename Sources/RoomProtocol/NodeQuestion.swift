@@ -62,8 +62,9 @@ public enum NodeQuestion: Sendable, Equatable {
     case mediaFinish(MediaFile, transfer: String, size: Int64)
     /// A part of stored content, answered by `bytes`.
     case mediaRead(MediaFile, offset: Int64, count: Int)
-    /// Whether the node has the content: answered with a count, 1 or 0.
-    case mediaHas(MediaFile)
+    /// Whether the node has the content: answered with a count, 1 or 0. It must have `size` bytes, unless that is 0; and they must
+    /// be the right ones, where the question is thorough.
+    case mediaHas(MediaFile, size: Int64, isThorough: Bool)
     /// The content is to be there for another room, too; answered like a piece.
     case mediaLink(MediaFile, to: RoomID)
     /// Takes bytes from what a user may send in a day; 416 when they are too many.

@@ -12,7 +12,8 @@ enum FactLookup: Sendable {
     case messages(of: UserID, since: Timestamp?)
     /// The messages that a COMBINE names, of rooms that the user (nil: the app server) is in.
     case copies([String], for: UserID?, from: [RoomID])
-    /// Only the message that the command names (`CommandBody.original`), which is looked up besides any of the others.
+    /// Only what the command names: a message (`CommandBody.original`), or content of which the room does not know yet whether it
+    /// was sent. Both are looked up besides any of the others.
     case original
     /// The newest message that the room has.
     case newest

@@ -185,6 +185,9 @@ extension RoomActor {
             if !context.cluster.level.brings(.media) { throw .upgrading(.media) }
             try state.maySpeak(user, anonymous: anonymous, at: context.now())
         }
+        if case .member(let user, _, let anonymous) = command.actor, !unsettled(in: command.body).isEmpty {
+            try state.maySpeak(user, anonymous: anonymous, at: context.now())
+        }
         try requireMayRefer(command)
     }
 
@@ -197,7 +200,7 @@ extension RoomActor {
         }
         if case .registerUpload(let draft) = change.body { return .uploadUse(call.caller.user, bytes: draft.size) }
         guard let messageIDs = change.body.combinedMessages else {
-            return neededOriginal(of: change.body) == nil ? nil : .original
+            return neededOriginal(of: change.body) == nil && unsettled(in: change.body).isEmpty ? nil : .original
         }
         return .copies(messageIDs, for: call.caller.user, from: call.rooms)
     }

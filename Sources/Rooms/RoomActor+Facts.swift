@@ -35,6 +35,7 @@ extension RoomActor {
 
     /// Looks up until nobody else is recalling any of the messages: what is left to do shows when that is decided.
     private func facts(_ lookup: FactLookup, for proposal: Proposal) async throws(ChatError) -> FoundFacts {
+        try await settle(proposal.command.body)
         while true {
             let (erasures, amendments) = (recentlyErased.count, recentlyAmended.count)
             var facts = try await lookUp(lookup, for: proposal)

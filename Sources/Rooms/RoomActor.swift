@@ -340,7 +340,7 @@ actor RoomActor {
                 Lane(node: to.address.node, number: to.address.lane),
                 .reply(
                     to.address.session, request: request,
-                    to.answer.answer(result, online: state.info == nil ? 0 : Int64(presence.online)),
+                    placed(to.answer.answer(result, online: state.info == nil ? 0 : Int64(presence.online))),
                     isRepeat: isRepeat && !isRefused, charged: isRepeat && !isRefused ? 0 : to.charged))
         }
     }

@@ -15,14 +15,6 @@ public typealias UploadAllowance = @Sendable (UserID, Int64) async throws(ChatEr
 /// Why a user may speak nowhere: `.kicked` for one who is banned in all rooms, `.muted`; nil: nothing says so.
 public typealias Silencing = @Sendable (UserID) -> DenialReason?
 
-/// The part of the media store that rooms need.
-public protocol RoomMedia: Sendable {
-    /// Gives content of a room to another one, too. nil where that has none, or its bytes can't be given now.
-    func share(_ mediaID: String, of room: RoomID, with other: RoomID) async -> UploadRecord?
-    /// The URL that gives content to a review, before others may read it.
-    func reviewURL(of mediaID: String, in room: RoomID) -> String
-}
-
 /// The environment that every room of a loop gets from its host.
 struct RoomContext: Sendable {
     var loop: EventLoop

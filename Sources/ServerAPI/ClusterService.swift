@@ -26,8 +26,8 @@ public protocol ClusterService: OperatingService {
     func setModeration(_ settings: ModerationSettings, id: String?) async throws(ChatError)
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView
-    /// The URL that takes the bytes of a place for content.
-    func uploadURL(of upload: UploadResult, in room: RoomID) -> String
+    /// A place for content with the URL that takes its bytes.
+    func completed(_ upload: UploadResult, in room: RoomID) async throws(ChatError) -> UploadResult
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>
     /// Deleted rooms that can be had back, in the order of their IDs.
     func deletedRooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>

@@ -14,9 +14,7 @@ extension Routes {
             let result = try await request.perform(
                 .registerUpload(draft), as: request.actor(ServerOptions()), service)
             guard case .upload(let ticket) = result else { throw request.unexpected(result) }
-            var upload = UploadResult(ticket)
-            upload.url = service.uploadURL(of: upload, in: try request.room)
-            return APIResponse(upload)
+            return APIResponse(try await service.completed(UploadResult(ticket), in: try request.room))
         }
     ]
 }

@@ -23,6 +23,17 @@ struct CallTests {
         }
     }
 
+    @Test func `headers of the answer are kept where they were asked for`() async throws {
+        let answer =
+            "HTTP/1.1 200 OK\r\nETag:  \"a:b\" \r\nX-Other: 1\r\nX-Twice: 1\r\nx-twice: 2\r\nContent-Length: 0\r\n\r\n"
+        try await TestRun.run(answer: { _ in .bytes(answer) }) { run in
+            var request = run.request()
+            #expect(try await run.client.send(request).headers.isEmpty)
+            request.answerHeaders = ["etag", "x-twice", "x-none"]
+            #expect(try await run.client.send(request).headers == ["etag": "\"a:b\"", "x-twice": "2"])
+        }
+    }
+
     @Test func `a POST without a body says that it has none`() async throws {
         try await TestRun.run { run in
             var request = run.request()

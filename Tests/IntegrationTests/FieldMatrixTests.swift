@@ -141,7 +141,7 @@ extension IntegrationTests {
 
         /// Fields of NOTIFICATION, which no client may send.
         private static let forTheRoomOnly: Set<String> = [
-            "event", "operator", "targets", "notifyExt", "data", "reviewUrl",
+            "event", "operator", "targets", "notifyExt", "data", "reviewUrl", "thumbnailReviewUrl",
         ]
         /// Fields that have a form of their own, so that most texts of a right length are refused.
         private static let formed: Set<String> = [

@@ -46,6 +46,44 @@ import Testing
     private static let content = Array("some content".utf8)
     private static var size: Int64 { Int64(content.count) }
 
+    @Test func `bytes that the disk has changed are no content, whatever their number`() async throws {
+        try await Self.withStore { store, path in
+            let name = try Self.name(of: Self.content)
+            await Self.send(Self.content, to: store)
+            #expect(await store.finish(Self.transfer, as: name, size: Self.size) == .stored)
+            #expect(await store.isWhole(name))
+            #expect(try await !store.isWhole(Self.name(of: [1])), "it is not there")
+            // The next run reads them anew.
+            let file = "\(path)/\(name.path)"
+            #expect(FileManager.default.createFile(atPath: file, contents: Data(Self.content.map { $0 ^ 1 })))
+            try await Self.withStore(path) { again, _ in
+                #expect(await again.size(of: name) == Self.size)
+                #expect(await !again.isWhole(name))
+                // It is written over by a whole one.
+                await Self.send(Self.content, to: again)
+                #expect(await again.finish(Self.transfer, as: name, size: Self.size) == .stored)
+                #expect(await again.isWhole(name))
+            }
+        }
+    }
+
+    @Test func `a copy that was broken off is none, and the next one begins anew`() async throws {
+        try await Self.withStore { store, path in
+            let name = try Self.name(of: Self.content)
+            await Self.send(Self.content, to: store)
+            #expect(await store.finish(Self.transfer, as: name, size: Self.size) == .stored)
+            let target = path + "/copy"
+            try FileManager.default.createDirectory(
+                atPath: "\(target)/\(name.folder)", withIntermediateDirectories: true)
+            let part = "\(target)/\(name.path).part"
+            #expect(FileManager.default.createFile(atPath: part, contents: Data([1, 2, 3])))
+            #expect(MediaName(room: name.room, file: String(part.split(separator: "/").last ?? "")) == nil)
+            try MediaStore.copy(from: path, to: target, byLinks: false)
+            #expect(FileManager.default.contents(atPath: "\(target)/\(name.path)") == Data(Self.content))
+            #expect(!FileManager.default.fileExists(atPath: part))
+        }
+    }
+
     @Test func `what was sent in pieces is there when it is finished, and can be read in parts`() async throws {
         try await Self.withStore { store, path in
             let name = try Self.name(of: Self.content)

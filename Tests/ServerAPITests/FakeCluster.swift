@@ -138,8 +138,10 @@ final class FakeCluster: ClusterService {
         }
     }
 
-    func uploadURL(of upload: UploadResult, in room: RoomID) -> String {
-        "/v1/media/\(room)/\(upload.mediaID)?upload=x"
+    func completed(_ upload: UploadResult, in room: RoomID) async throws(ChatError) -> UploadResult {
+        var upload = upload
+        upload.url = "/v1/media/\(room)/\(upload.mediaID)?upload=x"
+        return upload
     }
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView {

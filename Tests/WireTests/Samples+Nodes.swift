@@ -202,7 +202,8 @@ extension Samples {
             .setLogLevel(any(LogLevel.self)), .backup(text(64)), .discardBackup(text(64)), .unknown,
             .mediaWrite(MediaPiece(transfer: text(32), offset: int64(), size: int64(), bytes: [1, 2, 3])),
             .mediaFinish(mediaFile(), transfer: text(32), size: int64()),
-            .mediaRead(mediaFile(), offset: int64(), count: int(0...1000)), .mediaHas(mediaFile()),
+            .mediaRead(mediaFile(), offset: int64(), count: int(0...1000)),
+            .mediaHas(mediaFile(), size: int64(), isThorough: bool()),
             .mediaUse(user(), bytes: int64()), .mediaLink(mediaFile(), to: room()),
             .devices(deviceNews()),
         ]

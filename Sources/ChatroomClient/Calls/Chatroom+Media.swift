@@ -17,11 +17,10 @@ extension Chatroom {
         let request = UploadRequest(room: id, draft: draft, clientID: Self.freshID())
         guard case .upload(let place) = try await client.perform(.upload(request)) else { throw .mismatch }
         try await MediaTransfer(
-            address: try await client.gatewayAddress(), tls: client.configuration.tls, target: place.url,
-            headers: place.headers.map { ($0.key, $0.value) }, content: content,
-            connectMilliseconds: client.configuration.settings.connectMilliseconds,
+            to: place.url, at: try await client.gatewayAddress(), client.configuration.settings,
+            tls: client.configuration.tls, headers: place.headers.map { ($0.key, $0.value) }, content: content,
             progress: { progress($0, content.count) }
-        ).run()
+        ).runRepeatedly()
         return place.mediaID
     }
 

@@ -54,6 +54,11 @@ struct GatewayAddress: Hashable, Sendable {
     /// For the Host header.
     var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
+    /// For the Host header of a server that has signed it: without a port that the scheme has anyway.
+    var signedAuthority: String {
+        port == (isSecure ? 443 : 80) ? String(authority.dropLast(":\(port)".utf8.count)) : authority
+    }
+
     /// The address as a URL, with nothing left to be guessed.
     var url: String { "\(isSecure ? "wss" : "ws")://\(authority)\(target)" }
 }

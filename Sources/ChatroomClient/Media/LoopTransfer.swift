@@ -79,8 +79,8 @@
             }
             let headers = transfer.headers.map { "\($0.name): \($0.value)\r\n" }.joined()
             let head =
-                "PUT \(transfer.target) HTTP/1.1\r\nHost: \(transfer.address.authority)\r\n\(headers)"
-                + "Content-Length: \(transfer.content.count)\r\n\r\n"
+                "PUT \(transfer.target) HTTP/1.1\r\nHost: \(transfer.address.signedAuthority)\r\n\(headers)"
+                + "Content-Length: \(transfer.content.count)\r\nConnection: close\r\n\r\n"
             write(Array(head.utf8)[...])
             tcp.startReading()
             writeOn()

@@ -2,17 +2,56 @@ import ClientCore
 import ChatModel
 import Wire
 
-/// The sending of content to a gateway: one PUT.
+/// The sending of content to its place: by one PUT to a gateway, or to a store elsewhere.
 struct MediaTransfer: Sendable {
     var address: GatewayAddress
     var tls: TLSOptions
-    /// Path and query, as the place says them.
+    /// Path and query.
     var target: String
     var headers: [(name: String, value: String)]
     var content: [UInt8]
     var connectMilliseconds: Int64
     /// Told how many of the bytes are on their way.
     var progress: @Sendable (Int) -> Void
+
+    /// - Parameter url: of the place: relative to the gateway, or absolute.
+    init(
+        to url: String, at gateway: GatewayAddress, _ settings: ClientSettings, tls: TLSOptions,
+        headers: [(name: String, value: String)], content: [UInt8], progress: @escaping @Sendable (Int) -> Void
+    ) throws(ClientError) {
+        let isAbsolute = url.hasPrefix("https://") || url.hasPrefix("http://")
+        address = isAbsolute ? try GatewayAddress("ws" + url.dropFirst("http".count)) : gateway
+        target = isAbsolute ? address.target : url
+        self.tls = tls
+        self.headers = headers
+        self.content = content
+        connectMilliseconds = settings.connectMilliseconds
+        self.progress = progress
+    }
+
+    private static let triesMax = 3
+    private static let waitMillisecondsMax: Int64 = 5_000
+
+    /// Sends until the server has all of it. A place takes content once: after a sending that broke off, "sent already" is the
+    /// answer that was lost.
+    func runRepeatedly() async throws(ClientError) {
+        var isBroken = false
+        for tries in 1...Self.triesMax {
+            var wait = Int64(tries) * 500
+            do throws(ClientError) {
+                return try await run()
+            } catch {
+                if isBroken, error.refusal?.code == .conflict { return }
+                if error.code == .connectionLost { isBroken = true }
+                let retryAfter = error.refusal?.code == .unavailable ? error.refusal?.retryAfterMs ?? 0 : nil
+                guard tries < Self.triesMax, error.code == .connectionLost || retryAfter != nil,
+                    retryAfter ?? 0 <= Self.waitMillisecondsMax
+                else { throw error }
+                wait = max(wait, retryAfter ?? 0)
+            }
+            guard (try? await Task.sleep(nanoseconds: UInt64(wait) * 1_000_000)) != nil else { throw Self.cancelled }
+        }
+    }
 
     static let cancelled = ClientError(.cancelled, "the task was cancelled")
     static let brokenOff = ClientError(.connectionLost, "the upload was broken off; it can begin anew")

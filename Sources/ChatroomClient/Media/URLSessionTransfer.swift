@@ -6,7 +6,8 @@
     extension MediaTransfer {
         /// Returns when the server has all of it.
         func run() async throws(ClientError) {
-            guard let url = URL(string: "\(address.isSecure ? "https" : "http")://\(address.authority)\(target)") else {
+            guard let url = URL(string: "\(address.isSecure ? "https" : "http")://\(address.signedAuthority)\(target)")
+            else {
                 throw ClientError(.noAddress, "\(target) cannot be read as a URL")
             }
             var request = URLRequest(url: url)

@@ -64,11 +64,12 @@ extension GatewayLane {
         let me = LoopBound(onLoop: self, loop: loop)
         let number = connection.number
         Task {
-            let result: Result<any MediaContent, MediaRefusal>
+            let result: Result<MediaDelivery, MediaRefusal>
             do throws(MediaRefusal) {
                 result = .success(
                     try await service.open(
-                        request.id, in: request.room, token: request.token, bearer: request.bearer))
+                        request.id, in: request.room, token: request.token, bearer: request.bearer,
+                        method: request.method))
             } catch {
                 result = .failure(error)
             }
@@ -77,14 +78,15 @@ extension GatewayLane {
     }
 
     private func opened(
-        _ result: Result<any MediaContent, MediaRefusal>, _ request: MediaRequest, _ answer: MediaAnswer,
+        _ result: Result<MediaDelivery, MediaRefusal>, _ request: MediaRequest, _ answer: MediaAnswer,
         _ number: UInt64
     ) {
         shared.transfers.add(-1)
         // It may have ended meanwhile.
         guard let connection = connections[number], case .transferring = connection.phase else { return }
         switch result {
-        case .success(let content):
+        case .success(.redirect(let url)): connection.refuseHandshake(answer.redirect(to: url))
+        case .success(.content(let content)):
             let (head, part) = answer.head(of: content, request)
             let sending = MediaSending(content, part ?? 0..<0, connection, answer)
             connection.tcp.handler = sending
@@ -105,7 +107,8 @@ extension GatewayLane {
     func completed(_ result: OperationResult, of room: RoomID, for session: LaneSession) -> OperationResult {
         switch result {
         case .upload(var upload):
-            guard let media else { return result }
+            // A store elsewhere has its own.
+            guard let media, upload.url.isEmpty else { return result }
             upload.url = media.uploadURL(of: upload, in: room)
             return .upload(upload)
         case .mediaToken:

@@ -36,8 +36,10 @@ struct MediaAnswer: Sendable {
         }
         headers += [
             HTTPHeader(
-                name: "Content-Type", value: content.isInline ? content.contentType : "application/octet-stream"),
-            HTTPHeader(name: "Content-Disposition", value: Self.disposition(content)),
+                name: "Content-Type", value: ContentTypes.shown(content.contentType, isInline: content.isInline)),
+            HTTPHeader(
+                name: "Content-Disposition",
+                value: ContentTypes.disposition(ofName: content.name, isInline: content.isInline)),
             HTTPHeader(name: "Content-Length", value: "\(part.count)"),
         ]
         return (HTTPResponse.head(status.0, status.1, headers), request.method == "HEAD" ? nil : part)
@@ -64,21 +66,17 @@ struct MediaAnswer: Sendable {
         ]
     }
 
-    /// RFC 6266: the name in UTF-8, percent-encoded, so that nothing in it ends the header.
-    private static func disposition(_ content: any MediaContent) -> String {
-        let kind = content.isInline ? "inline" : "attachment"
-        guard !content.name.isEmpty else { return kind }
-        var text = ""
-        for byte in content.name.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                text += "%" + (byte < 16 ? "0" : "") + digits
-            }
-        }
-        return "\(kind); filename*=UTF-8''\(text)"
+    /// The content is elsewhere, for a minute. The answer is kept by nobody: it holds no longer than the right to read.
+    func redirect(to url: String) -> [UInt8] {
+        HTTPResponse.head(
+            302, "Found",
+            [
+                HTTPHeader(name: "Location", value: url), HTTPHeader(name: "Content-Length", value: "0"),
+                HTTPHeader(name: "Cache-Control", value: "no-store"),
+                HTTPHeader(name: "Referrer-Policy", value: "no-referrer"),
+                HTTPHeader(name: "X-Content-Type-Options", value: "nosniff"),
+                HTTPHeader(name: "Connection", value: "close"),
+            ] + crossOrigin)
     }
 
     /// The answer to what a browser asks before a page of another origin may send or read.

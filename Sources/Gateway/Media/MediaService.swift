@@ -18,8 +18,16 @@ public protocol MediaService: Sendable {
     /// - Parameters:
     ///   - token: of a session or a review.
     ///   - bearer: the same, or a key of an administrator.
-    func open(_ id: String, in room: RoomID, token: String?, bearer: String?) async throws(MediaRefusal)
-        -> any MediaContent
+    ///   - method: GET or HEAD.
+    func open(_ id: String, in room: RoomID, token: String?, bearer: String?, method: String)
+        async throws(MediaRefusal) -> MediaDelivery
+}
+
+/// The way on which a reader gets content.
+public enum MediaDelivery: Sendable {
+    case content(any MediaContent)
+    /// From a store elsewhere, at a URL that holds for a minute at most.
+    case redirect(url: String)
 }
 
 /// Bytes that come. One call at a time.

@@ -108,6 +108,8 @@ const AT_ONCE = new Set(["online", "tallies", "held", "denied"]);
 const NOTICES_MAX = 256;
 /** A token for media is renewed when it holds no longer than this. */
 const MEDIA_RENEW_MS = 60_000;
+/** Sendings of the same content to the same place. */
+const PUTS_MAX = 3;
 /** The types and events that this version knows; anything else is told as `unsupported`. */
 const TYPES = new Set(["TEXT", "TIP", "COMMAND", "IMAGE", "AUDIO", "VIDEO", "FILE", "LOCATION", "CUSTOM", "COMBINE"]);
 const EVENTS = new Set([
@@ -134,8 +136,21 @@ function endpoint(address) {
   return origin ? `${origin}/v1/ws${query}` : address;
 }
 
-/** Sends content; a browser's request tells how far it is. Aborting the signal cancels it. */
+/** Sends content to its place, which takes it once. After a sending that broke off, "sent already" is its lost answer. */
 async function put(url, content, headers, onProgress, signal) {
+  for (let tries = 1, broke = false; ; tries++) {
+    try { return await putOnce(url, content, headers, onProgress, signal); } catch (error) {
+      const { code, retryAfterMs = 0 } = error.refusal ?? {};
+      if (broke && code === 409) return;
+      broke ||= error.code === "connectionLost";
+      if (tries === PUTS_MAX || !(error.code === "connectionLost" || code === 503 && retryAfterMs <= REFUSAL_WAIT_MS)) throw error;
+      await new Promise((resolve) => { setTimeout(resolve, Math.max(retryAfterMs, 500 * tries)); });
+    }
+  }
+}
+
+/** One PUT; a browser's request tells how far it is. Aborting the signal cancels it. */
+async function putOnce(url, content, headers, onProgress, signal) {
   const refused = (status, text) => {
     let refusal;
     try { refusal = JSON.parse(text).error; } catch { /* It is not the node's. */ }
@@ -146,7 +161,7 @@ async function put(url, content, headers, onProgress, signal) {
   if (!globalThis.XMLHttpRequest) {
     let answer;
     try { answer = await fetch(url, { method: "PUT", body: content, headers, signal }); } catch (error) {
-      throw signal?.aborted ? cancelled() : new ChatroomError("connectionFailed", `the upload was broken off: ${error.message}`);
+      throw signal?.aborted ? cancelled() : new ChatroomError("connectionLost", `the upload was broken off: ${error.message}`);
     }
     if (!answer.ok) throw refused(answer.status, await answer.text());
     return;
@@ -157,7 +172,7 @@ async function put(url, content, headers, onProgress, signal) {
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total }) => onProgress?.(loaded, total);
     request.onload = () => request.status === 200 ? resolve() : reject(refused(request.status, request.responseText));
-    request.onerror = () => reject(new ChatroomError("connectionFailed", "the upload was broken off"));
+    request.onerror = () => reject(new ChatroomError("connectionLost", "the upload was broken off"));
     request.onabort = () => reject(cancelled());
     signal?.addEventListener("abort", () => request.abort(), { once: true });
     request.send(content);
@@ -291,7 +306,9 @@ export class Room extends Emitter {
     const contentType = options.contentType || content.type || "application/octet-stream";
     const size = content.size ?? content.byteLength;
     const place = await this.#change("upload", { kind, name, contentType, size, ...sha256 && { sha256 } });
-    await put(this.#client._origin() + place.url, content, place.headers ?? {}, onProgress, signal);
+    // A store elsewhere has its own origin.
+    const url = /^https?:/.test(place.url) ? place.url : this.#client._origin() + place.url;
+    await put(url, content, place.headers ?? {}, onProgress, signal);
     onProgress?.(size, size);
     return place.mediaId;
   }

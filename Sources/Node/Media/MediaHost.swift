@@ -1,81 +1,41 @@
 import ChatModel
 import ClusterRouting
-import Cryptography
 import Gateway
 import Media
 import RoomProtocol
 import Rooms
 import ServerAPI
 import Synchronization
-import SystemGroupHost
 import Wire
 
-/// The content of rooms on this node (PROTOCOL.md, "Media"): tokens, places, and the way of bytes from and to the nodes
-/// that store them. Rooms know what there is; the store knows bytes.
+/// The content of rooms on this node (PROTOCOL.md, "Media"): tokens, rights, and how much users may send. Rooms know what there
+/// is; the store knows bytes.
 final class MediaHost: MediaService, RoomMedia {
-    let node: NodeID
-    let store: MediaStore
-    let nodes: ClusterNodes
-    let calls: RoomCalls
-    private let system: SystemGroup
+    let store: any ContentStore
+    private let nodes: MediaNodes
+    private let calls: RoomCalls
     private let keys: TokenKeys
     private let seal: Mutex<MediaSeal>
     private let allowances: UploadAllowances
-    /// The newest sending to each place; as many as there are transfers.
-    private let current = Mutex<[String: ObjectIdentifier]>([:])
     private let now: @Sendable () -> Timestamp
-    /// Pieces to other nodes at a time: they share a lane of the link with the calls of sessions.
-    let pieces = PieceGate(limit: 16)
 
     init(
-        node: NodeID, store: MediaStore, nodes: ClusterNodes, calls: RoomCalls, system: SystemGroup, keys: TokenKeys,
-        seal: MediaSeal, bytesPerUserAndDay: Int64, now: @escaping @Sendable () -> Timestamp
+        _ store: any ContentStore, nodes: MediaNodes, calls: RoomCalls, keys: TokenKeys, seal: MediaSeal,
+        bytesPerUserAndDay: Int64, now: @escaping @Sendable () -> Timestamp
     ) {
-        self.node = node
         self.store = store
         self.nodes = nodes
         self.calls = calls
-        self.system = system
         self.keys = keys
         self.seal = Mutex(seal)
         self.now = now
         allowances = UploadAllowances(bytesPerDay: bytesPerUserAndDay)
     }
 
+    /// The key to a store elsewhere has changed.
+    func use(_ signer: S3Signer) { (store as? S3Media)?.client.use(signer) }
+
     func use(_ seal: MediaSeal) { self.seal.withLock { $0 = seal } }
-
-    /// The name of one sending that is of no place.
-    static func freshTransfer() -> String { Hexadecimal.encode(SecureRandom.bytes(16)) }
-
-    /// The name of what is sent to a place: one that begins anew takes the former's, everywhere, so that nobody fills disks by
-    /// beginning again and again.
-    static func transfer(of mediaID: String) -> String {
-        Hexadecimal.encode(Array(SHA256.digest(of: Array(mediaID.utf8)).prefix(16)))
-    }
-
-    // MARK: - Places
-
-    /// The nodes that store content, as the cluster lists them.
-    private var dataNodes: [NodeID] {
-        let listed = system.nodes.filter { $0.role == .data }
-        let staying = listed.filter { !$0.isDraining }
-        return (staying.isEmpty ? listed : staying).map(\.node)
-    }
-
-    /// Those of them that can be asked now.
-    var reachedNodes: [NodeID] {
-        let reached = nodes.reached
-        return dataNodes.filter { $0 == node || reached.contains($0) }
-    }
-
-    /// On how many nodes content has to be.
-    var copies: Int { max(1, min(MediaPlaces.copies, dataNodes.count)) }
-
-    /// The nodes that are to store the content now; nil where not enough of them can be reached.
-    func places(of id: String) -> [NodeID]? {
-        let order = MediaPlaces.order(of: id, among: reachedNodes).prefix(copies)
-        return order.count == copies ? Array(order) : nil
-    }
 
     // MARK: - Tokens
 
@@ -111,57 +71,59 @@ final class MediaHost: MediaService, RoomMedia {
             throw MediaRefusal(ChatError(.conflict, "\(id) has been sent already"))
         }
         guard length == status.record.draft.size else { throw .tooLarge }
-        guard let places = places(of: id) else {
-            throw MediaRefusal(
-                ChatError(.unavailable, "not enough nodes that store media can be reached", retryAfterMs: 2000))
+        return try await store.begin(id, in: room, status.record.draft)
+    }
+
+    // MARK: - Sending past the cluster
+
+    var isElsewhere: Bool { store.isElsewhere }
+
+    func place(of ticket: UploadResult, _ draft: UploadDraft, in room: RoomID) -> MediaPlace? {
+        store.place(for: draft, ticket.mediaID, in: room, until: ticket.expiresAt)
+    }
+
+    func settle(_ id: String, _ draft: UploadDraft, in room: RoomID) async throws(ChatError) {
+        let found: SettledContent?
+        do throws(StoreFailure) {
+            found = try await store.settled(id, in: room, draft)
+        } catch {
+            throw error.chatError
         }
-        let uploading = MediaUploading(self, id, in: room, status.record.draft, to: places)
-        current.withLock { $0[id] = ObjectIdentifier(uploading) }
-        return uploading
-    }
-
-    /// The sending is over. Returns whether no later one to the same place has begun here.
-    func end(_ uploading: MediaUploading, of id: String) -> Bool {
-        current.withLock { current in
-            guard current[id] == ObjectIdentifier(uploading) else { return false }
-            current[id] = nil
-            return true
+        // The room itself says that there is none.
+        guard let found else { return }
+        do throws(ChatError) {
+            _ = try await calls.perform(
+                .completeUpload(mediaID: id, digest: found.digest, isInline: found.isInline), in: room, as: .system,
+                id: nil)
+        } catch {
+            // Another asker was faster, and its bytes count.
+            guard error.code == .conflict else { throw error }
         }
     }
 
-    /// Whether a sending to that place has begun here, and is not over.
-    func isSending(_ id: String) -> Bool { current.withLock { $0[id] != nil } }
-
-    /// Takes the next piece to one place.
-    func write(_ piece: MediaPiece, to place: NodeID) async -> MediaOutcome {
-        guard place != node else {
-            return await store.write(piece.transfer, offset: piece.offset, size: piece.size, piece.bytes)
+    /// The answer to the app server, with the place to which it sends.
+    func completed(_ ticket: UploadResult, in room: RoomID) async throws(ChatError) -> UploadResult {
+        var ticket = ticket
+        guard isElsewhere else {
+            ticket.url = uploadURL(of: ticket, in: room)
+            return ticket
         }
-        return await pieces.pass { await outcome(of: .mediaWrite(piece), at: place) }
-    }
-
-    func finish(_ transfer: String, as name: MediaName, size: Int64, at place: NodeID) async -> MediaOutcome {
-        guard place != node else { return await store.finish(transfer, as: name, size: size) }
-        let file = MediaFile(room: name.room, id: name.id, digest: name.digest)
-        return await outcome(of: .mediaFinish(file, transfer: transfer, size: size), at: place)
-    }
-
-    private func outcome(of question: NodeQuestion, at place: NodeID) async -> MediaOutcome {
-        guard case .count(let status)? = try? await nodes.ask(place, question) else { return .unavailable }
-        return MediaOutcome(rawValue: status) ?? .unavailable
+        let draft = try await calls.media(ticket.mediaID, in: room, for: nil).record.draft
+        if let place = place(of: ticket, draft, in: room) { ticket.take(place) }
+        return ticket
     }
 
     // MARK: - Reading
 
-    func open(_ id: String, in room: RoomID, token: String?, bearer: String?) async throws(MediaRefusal)
-        -> any MediaContent
+    func open(_ id: String, in room: RoomID, token: String?, bearer: String?, method: String)
+        async throws(MediaRefusal) -> MediaDelivery
     {
         let right = right(of: token) ?? right(of: bearer)
         var reader: MediaReader?
         if case .read(room, let session)? = right { reader = session }
         let isReview = right == .review(room, id)
         let isAdministrator = right == nil ? await isAdministrator(bearer, of: room) : false
-        let status = try await status(of: id, in: room, for: reader)
+        var status = try await status(of: id, in: room, for: reader)
         let isAvatar = status.record.draft.kind == .avatar
         if !isAvatar, !isReview, !isAdministrator {
             guard reader != nil else {
@@ -174,14 +136,19 @@ final class MediaHost: MediaService, RoomMedia {
                 throw MediaRefusal(ChatError(.forbidden, "the session is not in \(room)"))
             }
         }
+        if isAvatar, isElsewhere, status.record.digest == nil {
+            // No message names it, so nobody has asked for it before.
+            do throws(ChatError) {
+                try await settle(id, status.record.draft, in: room)
+            } catch {
+                throw MediaRefusal(error)
+            }
+            status = try await self.status(of: id, in: room, for: reader)
+        }
         guard let digest = status.record.digest, status.isReadable || isReview || isAdministrator,
             let name = MediaName(room: room, id: id, digest: digest)
         else { throw MediaRefusal(ChatError(.notFound, "there is no such content")) }
-        guard let place = await place(having: name, size: status.record.draft.size) else {
-            throw MediaRefusal(
-                ChatError(.unavailable, "no node that has the content can be reached", retryAfterMs: 2000))
-        }
-        return MediaReading(self, name, status.record, at: place)
+        return try await store.open(name, status.record, method: method)
     }
 
     /// An admin key reads all that it may read of the room.
@@ -200,34 +167,6 @@ final class MediaHost: MediaService, RoomMedia {
         }
     }
 
-    /// A node that has the content, this one before others.
-    private func place(having name: MediaName, size: Int64) async -> NodeID? {
-        if await store.size(of: name) == size { return node }
-        for other in MediaPlaces.order(of: name.id, among: reachedNodes) where other != node {
-            if await has(name, other) == true { return other }
-        }
-        return nil
-    }
-
-    /// nil when the node does not say.
-    func has(_ name: MediaName, _ other: NodeID) async -> Bool? {
-        guard other != node else { return await store.size(of: name) != nil }
-        let file = MediaFile(room: name.room, id: name.id, digest: name.digest)
-        guard case .count(let count)? = try? await nodes.ask(other, .mediaHas(file)) else { return nil }
-        return count == 1
-    }
-
-    func read(_ name: MediaName, at offset: Int64, count: Int, from place: NodeID) async -> [UInt8]? {
-        let count = min(count, MediaPiece.bytesMax)
-        guard place != node else { return await store.read(name, offset: offset, count: count) }
-        let file = MediaFile(room: name.room, id: name.id, digest: name.digest)
-        return await pieces.pass {
-            guard case .bytes(let bytes)? = try? await nodes.ask(place, .mediaRead(file, offset: offset, count: count))
-            else { return nil }
-            return bytes
-        }
-    }
-
     // MARK: - For rooms
 
     func reviewURL(of mediaID: String, in room: RoomID) -> String {
@@ -237,14 +176,9 @@ final class MediaHost: MediaService, RoomMedia {
 
     func share(_ mediaID: String, of room: RoomID, with other: RoomID) async -> UploadRecord? {
         guard let status = try? await calls.media(mediaID, in: room, for: nil), status.isReadable,
-            let digest = status.record.digest, let places = places(of: mediaID)
+            let digest = status.record.digest, let name = MediaName(room: room, id: mediaID, digest: digest),
+            await store.share(name, status.record, with: other)
         else { return nil }
-        let file = MediaFile(room: room, id: mediaID, digest: digest)
-        for place in places {
-            guard case .count(let outcome)? = try? await nodes.ask(place, .mediaLink(file, to: other)),
-                MediaOutcome(rawValue: outcome) == .stored
-            else { return nil }
-        }
         return status.record
     }
 
@@ -252,42 +186,13 @@ final class MediaHost: MediaService, RoomMedia {
 
     /// Questions about content.
     func answer(_ question: NodeQuestion) async throws(ChatError) -> NodeAnswer {
-        switch question {
-        case .mediaWrite(let piece):
-            guard piece.bytes.count <= MediaPiece.bytesMax else { throw ChatError(.tooLarge, "the piece is too large") }
-            let outcome = await store.write(
-                piece.transfer, offset: piece.offset, size: piece.size, piece.bytes)
-            return .count(outcome.rawValue)
-        case .mediaFinish(let file, let transfer, let size):
-            return .count(await store.finish(transfer, as: try name(of: file), size: size).rawValue)
-        case .mediaRead(let file, let offset, let count):
-            guard (1...MediaPiece.bytesMax).contains(count) else {
-                throw ChatError(.badParameter, "so many bytes are no piece")
-            }
-            guard let bytes = await store.read(try name(of: file), offset: offset, count: count) else {
-                throw ChatError(.notFound, "the content is not here")
-            }
-            return .bytes(bytes)
-        case .mediaHas(let file): return .count(await store.size(of: try name(of: file)) == nil ? 0 : 1)
-        case .mediaLink(let file, let room):
-            return .count(await store.share(try name(of: file), with: room).rawValue)
-        case .mediaUse(let user, let bytes):
-            try allowances.take(bytes, of: user, at: now())
-            return .done
-        default: throw ChatError(.internal, "this is no question about content")
-        }
-    }
-
-    private func name(of file: MediaFile) throws(ChatError) -> MediaName {
-        guard let name = MediaName(room: file.room, id: file.id, digest: file.digest) else {
-            throw ChatError(.badParameter, "these are no names of content")
-        }
-        return name
+        guard case .mediaUse(let user, let bytes) = question else { return try await store.answer(question) }
+        try allowances.take(bytes, of: user, at: now())
+        return .done
     }
 
     /// Takes bytes from what a user may send today. One node counts for each user, whichever rooms he sends to.
     func takeUploadBytes(_ user: UserID, _ bytes: Int64) async throws(ChatError) {
-        let counting = MediaPlaces.order(of: user.text, among: reachedNodes).first ?? node
-        _ = try await nodes.ask(counting, .mediaUse(user, bytes: bytes))
+        _ = try await nodes.nodes.ask(nodes.first(for: user.text), .mediaUse(user, bytes: bytes))
     }
 }

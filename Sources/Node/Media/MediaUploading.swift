@@ -16,7 +16,7 @@ final class MediaUploading: MediaUpload {
     }
 
     let size: Int64
-    private let host: MediaHost
+    private let host: LocalMedia
     private let room: RoomID
     private let id: String
     private let draft: UploadDraft
@@ -24,14 +24,14 @@ final class MediaUploading: MediaUpload {
     private let transfer: String
     private let progress = Mutex(Progress())
 
-    init(_ host: MediaHost, _ id: String, in room: RoomID, _ draft: UploadDraft, to places: [NodeID]) {
+    init(_ host: LocalMedia, _ id: String, in room: RoomID, _ draft: UploadDraft, to places: [NodeID]) {
         self.host = host
         self.id = id
         self.room = room
         self.draft = draft
         self.places = places
         size = draft.size
-        transfer = MediaHost.transfer(of: id)
+        transfer = LocalMedia.transfer(of: id)
     }
 
     deinit { _ = host.end(self, of: id) }
@@ -88,12 +88,12 @@ final class MediaUploading: MediaUpload {
 
 /// Content that is being read, from the node that has it; from another one, if that does not answer any more.
 struct MediaReading: MediaContent {
-    private let host: MediaHost
+    private let host: LocalMedia
     private let stored: MediaName
     private let record: UploadRecord
     private let place: NodeID
 
-    init(_ host: MediaHost, _ stored: MediaName, _ record: UploadRecord, at place: NodeID) {
+    init(_ host: LocalMedia, _ stored: MediaName, _ record: UploadRecord, at place: NodeID) {
         self.host = host
         self.stored = stored
         self.record = record
@@ -102,81 +102,17 @@ struct MediaReading: MediaContent {
 
     var size: Int64 { record.draft.size }
     var name: String { record.draft.name }
-    /// Without what a browser might take for another type.
-    var contentType: String {
-        record.isInline ? ContentTypes.essence(record.draft.contentType) : record.draft.contentType
-    }
+    var contentType: String { record.draft.contentType }
     var isInline: Bool { record.isInline }
     var digest: String { stored.digest }
 
     func read(at offset: Int64, count: Int) async throws(MediaRefusal) -> [UInt8] {
-        let others = MediaPlaces.order(of: stored.id, among: host.reachedNodes).filter { $0 != place }
+        let others = MediaPlaces.order(of: stored.id, among: host.nodes.reached).filter { $0 != place }
         for from in [place] + others {
             if let bytes = await host.read(stored, at: offset, count: count, from: from), !bytes.isEmpty {
                 return bytes
             }
         }
         throw MediaRefusal(ChatError(.unavailable, "no node that has the content can be reached"))
-    }
-}
-
-/// The bytes of content that users have sent today, as the node that counts for them knows it: in memory, so a restart begins
-/// anew.
-final class UploadAllowances: Sendable {
-    private struct State {
-        var day: Int64 = 0
-        var used: [UserID: Int64] = [:]
-    }
-
-    private let bytesPerDay: Int64
-    private let state = Mutex(State())
-    private static let usersMax = 1_000_000
-
-    init(bytesPerDay: Int64) { self.bytesPerDay = bytesPerDay }
-
-    func take(_ bytes: Int64, of user: UserID, at now: Timestamp) throws(ChatError) {
-        let refusal = state.withLock { state -> ChatError? in
-            if state.day != now.day { state = State(day: now.day) }
-            let used = state.used[user] ?? 0
-            guard bytes >= 0, bytes <= bytesPerDay - used else {
-                let midnight = (now.day + 1) * Timestamp.millisecondsPerDay
-                return ChatError(
-                    .tooOften, "\(user) may send \(bytesPerDay) bytes of media a day",
-                    retryAfterMs: max(0, midnight - now.milliseconds))
-            }
-            guard used > 0 || state.used.count < Self.usersMax else {
-                return ChatError(.unavailable, "too many users send media", retryAfterMs: 60_000)
-            }
-            state.used[user] = used + bytes
-            return nil
-        }
-        if let refusal { throw refusal }
-    }
-}
-
-/// Lets so many at a time through, in the order in which they come.
-actor PieceGate {
-    private var free: Int
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    init(limit: Int) { free = limit }
-
-    nonisolated func pass<Value: Sendable>(_ work: () async -> Value) async -> Value {
-        await enter()
-        let value = await work()
-        await leave()
-        return value
-    }
-
-    private func enter() async {
-        guard free == 0 else {
-            free -= 1
-            return
-        }
-        await withCheckedContinuation { waiting.append($0) }
-    }
-
-    private func leave() {
-        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
     }
 }

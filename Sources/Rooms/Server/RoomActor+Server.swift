@@ -117,7 +117,7 @@ extension RoomActor {
             return propose(proposal, after: .copies(messageIDs, for: nil, from: [self.id]), holding: nil, at: now)
         }
         if case .importMessages = command.body { return propose(proposal, after: .newest, holding: nil, at: now) }
-        if neededOriginal(of: command.body) != nil {
+        if neededOriginal(of: command.body) != nil || !unsettled(in: command.body).isEmpty {
             try requireMayRefer(proposal.command)
             return propose(proposal, after: .original, holding: nil, at: now)
         }

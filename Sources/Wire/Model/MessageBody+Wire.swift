@@ -116,9 +116,10 @@ extension Media: WireMessage {
         try walker.optional(9, "id", &id, .nonEmptyBytes(Limits.opaqueIDBytes))
         try walker.optional(10, "thumbnailId", &thumbnailID, .nonEmptyBytes(Limits.opaqueIDBytes))
         try walker.optional(11, "reviewUrl", &reviewURL, .bytes(Limits.urlBytes))
+        try walker.optional(15, "thumbnailReviewUrl", &thumbnailReviewURL, .bytes(Limits.urlBytes))
         guard W.isDecoding else { return }
         // Nobody sends one.
-        if walker.enforcesLimits { reviewURL = nil }
+        if walker.enforcesLimits { (reviewURL, thumbnailReviewURL) = (nil, nil) }
         small = shown ?? Thumbnail(url: nil, id: nil)
         (thumbnail, thumbnailID) = (small.url, small.id ?? thumbnailID)
         // The node fills in what it knows of content that it stores.

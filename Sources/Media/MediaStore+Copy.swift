@@ -1,0 +1,30 @@
+import Glibc
+
+extension MediaStore {
+    /// Copies all content of one store's directory into another, beside what is there; nothing to copy is no error. Files never
+    /// change, so a copy on the same disk may be a link; bytes are written beside, synced and renamed, so that one that was broken
+    /// off is not taken for content.
+    public static func copy(from source: String, to target: String, byLinks: Bool) throws(MediaStoreError) {
+        for place in MediaFileSystem.names(in: source) where place.utf8.count == 2 {
+            for room in MediaFileSystem.names(in: "\(source)/\(place)") where MediaName.room(ofFolder: room) != nil {
+                let folder = "\(target)/\(place)/\(room)"
+                for path in [target, "\(target)/\(place)", folder] {
+                    let error = MediaFileSystem.makeDirectory(path)
+                    guard error == 0 else { throw MediaStoreError(path: path, number: error) }
+                }
+                for name in MediaFileSystem.names(in: "\(source)/\(place)/\(room)") {
+                    let error = MediaFileSystem.copy(
+                        "\(source)/\(place)/\(room)/\(name)", to: "\(folder)/\(name)", byLink: byLinks)
+                    // One that has gone meanwhile is no error: no message names it any more.
+                    guard error == 0 || error == ENOENT else {
+                        throw MediaStoreError(path: "\(folder)/\(name)", number: error)
+                    }
+                }
+                for path in [folder, "\(target)/\(place)", target] {
+                    let error = MediaFileSystem.sync(path)
+                    guard error == 0 else { throw MediaStoreError(path: path, number: error) }
+                }
+            }
+        }
+    }
+}

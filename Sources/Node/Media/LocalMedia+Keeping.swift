@@ -1,0 +1,76 @@
+import ChatModel
+import Logging
+import Media
+import RoomProtocol
+import Rooms
+import Synchronization
+
+/// Keeps this node's files as they have to be: content that no message names any more goes, and content that is on too few nodes
+/// is copied.
+extension LocalMedia {
+    /// The findings of the rounds before.
+    struct Keeping: Sendable {
+        /// The connections to the nodes with which all content was in its places.
+        var checked: [NodeID: UInt64] = [:]
+        var rounds = 0
+    }
+
+    func keep() async {
+        let connections = nodes.connections
+        // Content stays in its places while the nodes are the same ones, and have not started again: one that has may have come
+        // back without its files. Once in a while it is looked at anyway.
+        let repairs = keeping.withLock { keeping in
+            defer { keeping.rounds += 1 }
+            return connections != keeping.checked || keeping.rounds.isMultiple(of: 90)
+        }
+        let isWhole = await look(repairs: repairs)
+        keeping.withLock { $0.checked = isWhole ? connections : [:] }
+    }
+
+    /// - Returns: whether all that had to be checked was.
+    private func look(repairs: Bool) async -> Bool {
+        var isWhole = true
+        for folder in await store.folders() {
+            for room in await store.rooms(in: folder) {
+                guard !Task.isCancelled else { return false }
+                var rest = await store.content(of: room)[...]
+                while !rest.isEmpty {
+                    let names = rest.prefix(Self.idsAtOnce)
+                    rest = rest.dropFirst(Self.idsAtOnce)
+                    // A room that does not answer keeps what it has.
+                    guard let kept = try? await calls.keptMedia(names.map(\.id), in: room) else {
+                        isWhole = false
+                        continue
+                    }
+                    for name in names {
+                        guard let digest = kept[name.id], digest.isEmpty || digest == name.digest else {
+                            if !store.isShared(name) { await store.remove(name) }
+                            continue
+                        }
+                        // Without a digest it is just being sent.
+                        if repairs, !digest.isEmpty, await !repair(name) { isWhole = false }
+                    }
+                }
+            }
+        }
+        return isWhole
+    }
+
+    /// - Returns: whether the content is where it has to be.
+    private func repair(_ name: MediaName) async -> Bool {
+        guard let places = nodes.places(of: name.id), let size = await store.size(of: name) else { return false }
+        for place in places where place != node {
+            switch await has(name, size: size, isThorough: true, place) {
+            case true?: continue
+            case nil: return false
+            case false?:
+                guard await copy(name, size: size, from: node, as: name, to: place) else { return false }
+                logger.info(
+                    "content was copied", metadata: ["room": "\(name.room)", "media": "\(name.id)", "to": "\(place)"])
+            }
+        }
+        // All places have it: a copy elsewhere is one too many.
+        if !places.contains(node) { await store.remove(name) }
+        return true
+    }
+}
