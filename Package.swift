@@ -279,7 +279,8 @@ let package = Package(
         tests(
             "NodeTests",
             [
-                "Node", "ServerAPI", "ChatModel", "Consensus", "NodeLinkCore", "LogStore", "EventLoop", "Transport",
+                "Node", "Gateway", "Media", "ServerAPI", "ChatModel", "Consensus", "NodeLinkCore", "LogStore",
+                "EventLoop", "Transport",
                 "Cryptography", "CryptographyTestKit", "HTTPClient", "HTTPTestKit", "WaitTestKit", logging,
             ]),
         tests(

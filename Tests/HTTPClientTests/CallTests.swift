@@ -28,9 +28,11 @@ struct CallTests {
             "HTTP/1.1 200 OK\r\nETag:  \"a:b\" \r\nX-Other: 1\r\nX-Twice: 1\r\nx-twice: 2\r\nContent-Length: 0\r\n\r\n"
         try await TestRun.run(answer: { _ in .bytes(answer) }) { run in
             var request = run.request()
-            #expect(try await run.client.send(request).headers.isEmpty)
+            let unasked = try await run.client.send(request)
+            #expect(unasked.headers.isEmpty)
             request.answerHeaders = ["etag", "x-twice", "x-none"]
-            #expect(try await run.client.send(request).headers == ["etag": "\"a:b\"", "x-twice": "2"])
+            let asked = try await run.client.send(request)
+            #expect(asked.headers == ["etag": "\"a:b\"", "x-twice": "2"])
         }
     }
 

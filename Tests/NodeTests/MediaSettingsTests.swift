@@ -1,12 +1,14 @@
 import Foundation
+import Gateway
+import Media
 import Testing
 
 @testable import Node
 
 @Suite struct MediaSettingsTests {
-    private static let whole: [String: Any] = [
-        "endpoint": "https://s3.example.org", "bucket": "media", "accessKey": "AKIA", "secretKeyFile": "/none",
-    ]
+    private static var whole: [String: Any] {
+        ["endpoint": "https://s3.example.org", "bucket": "media", "accessKey": "AKIA", "secretKeyFile": "/none"]
+    }
 
     private func read(_ media: [String: Any]) throws -> NodeConfiguration {
         let path = FileManager.default.temporaryDirectory.path + "/media-\(UUID().uuidString).json"

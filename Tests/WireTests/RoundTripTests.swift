@@ -146,7 +146,7 @@ import Testing
         #expect(count(samples.profileChanges()) == 3)
         #expect(count(samples.profile()) == 3)
         #expect(count(samples.element()) == 7)
-        #expect(count(samples.media()) == 11)
+        #expect(count(samples.media()) == 12)
         #expect(count(samples.upload()) == 5)
         #expect(count(samples.uploadRecord()) == 9)
         #expect(count(HeldRecord.blank) == 8)

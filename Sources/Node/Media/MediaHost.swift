@@ -89,8 +89,11 @@ final class MediaHost: MediaService, RoomMedia {
         } catch {
             throw error.chatError
         }
-        // The room itself says that there is none.
-        guard let found else { return }
+        if let found { try await note(found, of: id, in: room) }
+    }
+
+    /// The room learns what has been sent; where nothing was, it says so itself.
+    private func note(_ found: SettledContent, of id: String, in room: RoomID) async throws(ChatError) {
         do throws(ChatError) {
             _ = try await calls.perform(
                 .completeUpload(mediaID: id, digest: found.digest, isInline: found.isInline), in: room, as: .system,
@@ -138,8 +141,14 @@ final class MediaHost: MediaService, RoomMedia {
         }
         if isAvatar, isElsewhere, status.record.digest == nil {
             // No message names it, so nobody has asked for it before.
+            let found: SettledContent?
+            do throws(StoreFailure) {
+                found = try await store.settled(id, in: room, status.record.draft)
+            } catch {
+                throw error.refusal
+            }
             do throws(ChatError) {
-                try await settle(id, status.record.draft, in: room)
+                if let found { try await note(found, of: id, in: room) }
             } catch {
                 throw MediaRefusal(error)
             }

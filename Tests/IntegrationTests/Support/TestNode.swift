@@ -119,6 +119,12 @@ final class TestNode: Sendable {
         return try await program.errorLine(containing: Self.reloaded, after: before)
     }
 
+    /// Waits until the running node has logged a line with a text; the first one.
+    func errorLine(containing text: String) async throws -> String {
+        guard let program = running.withLock({ $0?.program }) else { throw TestFailure("the node does not run") }
+        return try await program.errorLine(containing: text, after: 0)
+    }
+
     private static let reloaded = "certificates, keys and limits"
 
     /// Sends a signal.
