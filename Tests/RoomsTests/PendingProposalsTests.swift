@@ -51,7 +51,8 @@ import Wire
         for round in 0..<200 {
             let count = 1 + UInt64(round % 13) * 3
             try pending.append(
-                (0..<count).map { try ProposedCommand(proposal(room(next + $0))) }, from: next, time: Timestamp(Int64(next)))
+                (0..<count).map { try ProposedCommand(proposal(room(next + $0))) }, from: next,
+                time: Timestamp(Int64(next)))
             next += count
             // All but the last few are committed.
             while oldest + 5 < next {
