@@ -55,8 +55,9 @@ struct WiredOutput: WireMessage {
         let current = output
         var read: RoomOutput?
         var frame: WiredFrame?
-        try walker.choice(
-            10, "reply", { WiredReply(current) }, { it in read = it.output })
+        let hasReply = try walker.choice(10, "reply", { WiredReply(current) }, { it in read = it.output })
+        // One is there, and nearly all are replies and frames: they do not pay for the others.
+        if hasReply, !W.describesSchema { return try take(read, frame, W.self) }
         try walker.choice(
             11, "entered", { WiredEntered(current) }, { it in read = it.output })
         try walker.choice(
@@ -78,7 +79,8 @@ struct WiredOutput: WireMessage {
                 }
             }, { read = .kicked($0.session, $0.reason, ext: $0.ext) })
         let body = body
-        try walker.choice(14, "frame", { WiredFrame(current, body) }, { frame = $0 })
+        let hasFrame = try walker.choice(14, "frame", { WiredFrame(current, body) }, { frame = $0 })
+        if hasFrame, !W.describesSchema { return try take(read, frame, W.self) }
         try walker.choice(
             15, "retry",
             {
@@ -120,6 +122,12 @@ struct WiredOutput: WireMessage {
             32, "takenOver",
             { if case .takenOver(let taken) = current { taken } else { nil } }, { read = .takenOver($0) })
         try walker.choice(33, "taps", { WiredTaps(current) }, { it in read = it.output })
+        try take(read, frame, W.self)
+    }
+
+    private mutating func take<W: FieldWalker>(
+        _ read: RoomOutput?, _ frame: WiredFrame?, _: W.Type
+    ) throws(ChatError) {
         guard W.isDecoding else { return }
         if let frame {
             (jsonBytes, protobufBytes, self.body) = (frame.jsonBytes, frame.protobufBytes, frame.reference)

@@ -50,10 +50,15 @@ struct WiredRequest: WireMessage {
     private mutating func walkBody<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         let current = request.body
         var read: RoomRequest.Body?
-        try walker.choice(
+        let isOperation = try walker.choice(
             20, "operation",
             { if case .operation(let operation) = current { OperationMessage(operation) } else { nil } },
             { read = .operation($0.operation) })
+        // One is there, and nearly all are operations: they do not pay for the others.
+        if isOperation, !W.describesSchema {
+            if W.isDecoding, let read { request.body = read }
+            return
+        }
         try walker.choice(
             21, "leave", { if case .leave = current { Empty() } else { nil } }, { (_: Empty) in read = .leave })
         try walker.choice(

@@ -113,6 +113,8 @@ extension ClientOperation {
         try seen +=
             walker.choice(15, "send", { if case .send(let it) = current { it } else { nil } }, { self = .send($0) })
             ? 1 : 0
+        // A writer has written the one that there is, and most are up to here.
+        if seen > 0, !W.isDecoding, !W.describesSchema { return seen }
         try seen +=
             walker.choice(
                 16, "barrage", { if case .barrage(let it) = current { it } else { nil } }, { self = .barrage($0) })
@@ -311,6 +313,8 @@ extension OperationResult {
         try seen +=
             walker.choice(15, "send", { if case .send(let it) = current { it } else { nil } }, { self = .send($0) })
             ? 1 : 0
+        // A writer has written the one that there is, and most are up to here.
+        if seen > 0, !W.isDecoding, !W.describesSchema { return seen }
         try seen +=
             walker.choice(
                 16, "barrage", { if case .barrage(let it) = current { it } else { nil } }, { self = .barrage($0) })
