@@ -19,6 +19,8 @@ import Testing
         Erasure(incarnation: life, seq: seq, day: noon.day, index: index)
     }
 
+    private let last = HistoryFile(day: 100_000)
+
     private func open(
         _ shard: TestShard, disk: FaultDisk? = nil, _ change: (inout SearchConfiguration) -> Void = { _ in }
     )
@@ -44,8 +46,11 @@ import Testing
             let page = try await storage.found(query)
             found += page.rows.map(\.seq)
             guard let next = page.next else { return found }
-            #expect(next < query.beforeSeq ?? .max, "a page that has a next one has its place further back")
-            query.beforeSeq = next
+            if let former = query.after {
+                let isFurther = next.beforeSeq < former.beforeSeq || next.file ?? last < former.file ?? last
+                #expect(isFurther, "a page that has a next one has its place further back")
+            }
+            query.after = next
         }
         Issue.record("a search has no end")
         return found

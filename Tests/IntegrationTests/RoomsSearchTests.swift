@@ -119,6 +119,8 @@ extension IntegrationTests {
                     (SearchRequest(room: room, text: "?!"), .badParameter, "text"),
                     (SearchRequest(room: room, text: "x", after: "a"), .badParameter, "after"),
                     (SearchRequest(room: room, text: "x", after: "01"), .badParameter, "after"),
+                    (SearchRequest(room: room, text: "x", after: "1."), .badParameter, "after"),
+                    (SearchRequest(room: room, text: "x", after: "1.2.3"), .badParameter, "after"),
                     (SearchRequest(room: room, text: String(repeating: "小", count: 65)), .badParameter, "text"),
                     (SearchRequest(room: room, text: String(repeating: "x", count: 257)), .tooLarge, "text"),
                 ]
