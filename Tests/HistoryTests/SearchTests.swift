@@ -287,6 +287,35 @@ import Testing
         storage.close()
     }
 
+    @Test("the figures tell which rows wait, which files have no index, and which indexes were damaged")
+    func figures() async throws {
+        let shard = try TestShard()
+        var storage = try open(shard) { $0.linger = .seconds(3_600) }
+        try await storage.indexed()
+        #expect(storage.searchFigures == SearchFigures())
+        storage.write([text(1, "word"), text(2, "word")])
+        _ = try await storage.checkpoint()
+        // A new file is compared with its index first.
+        #expect(storage.searchFigures.incompleteFiles == 1 && storage.searchFigures.waitingRows == 0)
+        try await storage.indexed()
+        #expect(storage.searchFigures == SearchFigures())
+        storage.write([text(3, "word"), text(1, "other", of: Incarnation(2))], [erasure(1, index: 9)])
+        _ = try await storage.checkpoint()
+        #expect(storage.searchFigures.waitingRows == 3 && storage.searchFigures.incompleteFiles == 0)
+        try await storage.indexed()
+        #expect(storage.searchFigures == SearchFigures())
+        storage.close()
+        try shard.damage(at: 0)
+        storage = try open(shard)
+        try await storage.indexed()
+        #expect(storage.searchFigures.rebuilds >= 1 && storage.searchFigures.errors >= 1)
+        #expect(storage.searchFigures.waitingRows == 0 && storage.searchFigures.incompleteFiles == 0)
+        storage.close()
+        storage = try shard.open()
+        #expect(storage.searchFigures == SearchFigures())
+        storage.close()
+    }
+
     @Test("an index goes with its day, and one without a day file goes at the start")
     func expiry() async throws {
         let shard = try TestShard()

@@ -179,6 +179,8 @@ final class SearchIndexer {
         open.removeValue(forKey: name)?.file.close()
         state.shared.withLock { [retryAt = ContinuousClock.now + state.configuration.retryDelay] shared in
             guard var file = shared.files[name] else { return }
+            shared.errors += 1
+            if isDamaged { shared.rebuilds += 1 }
             shared.files[name] = nil
             file.pending.insert(file.taken)
             file.taken = SearchState.Keys()

@@ -89,6 +89,8 @@ final class SearchState: Sendable {
         var due = HistoryFiles()
         /// Days whose files have gone.
         var removed: Set<HistoryFile> = []
+        /// For `SearchFigures`.
+        var (errors, rebuilds) = (0, 0)
         var isBlocked = false
         /// The index thread has a job for it, when changes have waited.
         var isAwake = false
@@ -249,8 +251,10 @@ final class SearchState: Sendable {
     /// The index of a day can't be read. True when it is to be made anew.
     func giveUp(_ name: HistoryFile, _ generation: UInt64, isDamaged: Bool) -> Bool {
         shared.withLock { shared in
-            guard var file = shared.files[name], file.generation == generation, isDamaged else { return false }
-            guard file.phase == .complete else { return false }
+            guard var file = shared.files[name], file.generation == generation else { return false }
+            shared.errors += 1
+            guard isDamaged, file.phase == .complete else { return false }
+            shared.rebuilds += 1
             file.phase = .unknown
             file.generation += 1
             shared.files[name] = file
