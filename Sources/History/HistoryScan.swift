@@ -20,7 +20,7 @@ struct HistoryScan: Sendable {
     private var range: ClosedRange<Int64>?
 
     /// - Parameters:
-    ///   - files: those that there are.
+    ///   - files: those that there are, in their order.
     ///   - filesMax: at most so many of them are looked at, the first in order.
     init(_ query: HistoryQuery, files: [HistoryFile], cutoffs: HistoryCutoffs, filesMax: Int = .max) {
         order = query.order
@@ -38,7 +38,7 @@ struct HistoryScan: Sendable {
         beforeSeq = query.beforeSeq.map { Int64(clamping: $0) } ?? .max
         let (first, last) = (earliest.day, latest?.day ?? .max)
         let visible = files.filter { cutoffs.shows($0) && $0.day >= first && $0.day <= last }
-        self.files = (query.order == .ascending ? visible.sorted(by: >) : visible.sorted()).suffix(filesMax)
+        self.files = (query.order == .ascending ? visible.reversed() : visible).suffix(filesMax)
     }
 
     /// Shows rows to `visit` until it returns false, `rowsMax` were shown, or many files were looked at. Returns whether

@@ -17,8 +17,9 @@ struct QuoteCheck: Sendable {
     /// Files up to here have been looked at for the next row.
     private var nextFile = 0
 
+    /// - Parameter files: those that there are, in their order.
     init(files: [HistoryFile], cutoffs: HistoryCutoffs, _ configuration: StorageConfiguration) {
-        self.files = files.filter(cutoffs.shows).sorted(by: >)
+        self.files = files.reversed().filter(cutoffs.shows)
         self.cutoffs = cutoffs
         quotedSeq = configuration.quotedSeq
         withoutQuote = configuration.withoutQuote

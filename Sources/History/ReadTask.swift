@@ -101,7 +101,7 @@ struct MessageTask: ReadTask {
         _ configuration: StorageConfiguration
     ) {
         (self.incarnation, self.seq, self.withCopies, self.cutoffs) = (incarnation, seq, withCopies, cutoffs)
-        self.files = files.filter(cutoffs.shows).sorted()
+        self.files = files.filter(cutoffs.shows)
         quotes = QuoteCheck(files: files, cutoffs: cutoffs, configuration)
     }
 

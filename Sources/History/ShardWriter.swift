@@ -28,8 +28,7 @@ final class ShardWriter {
     /// The missing part of the history now. The catalogue follows at a checkpoint, because it must not be ahead of the
     /// rows.
     var missing: MissingHistory?
-    /// The history files that there are.
-    private var files: Set<HistoryFile> = []
+    private var files = HistoryFiles()
     /// Those that are being written.
     private var openFiles: [HistoryFile: DayFile] = [:]
     /// Times of the newest rows of files that are not open; a file that nobody writes does not change.
@@ -58,9 +57,7 @@ final class ShardWriter {
         self.indexes = indexes
         try FileSystem.makeDirectory(directory)
         let names = try FileSystem.names(in: directory)
-        for name in names {
-            if let file = HistoryFile(name: name) { files.insert(file) }
-        }
+        files = HistoryFiles(names.lazy.compactMap { HistoryFile(name: $0) })
         lastGeneration = CatalogueName.newest(in: names) ?? 0
         let path = directory + "/" + CatalogueName.fileName(lastGeneration)
         // The rows that were read are brought to the disk before anything relies on them (see `FileSystem.rewrite`).
@@ -77,7 +74,7 @@ final class ShardWriter {
             _ = try catalogue.database.checkpoint(.passive)
             try removeRests(live: lastGeneration)
             // Readers look at no file's version.
-            for file in files.sorted() {
+            for file in files.all {
                 let isWhole =
                     try !needsRecovery(file)
                     && DayFile.format.checkHead(of: self.path(file), at: configuration.level)
@@ -87,7 +84,7 @@ final class ShardWriter {
             closeFiles()
             throw error
         }
-        indexes?.state.begin(files, isBlocked: missing != nil)
+        indexes?.state.begin(files.all, isBlocked: missing != nil)
         state.withLock { [appliedIndex, missing, mark = catalogue.installedMark] state in
             state.missing = missing
             state.installedMark = mark
@@ -107,7 +104,7 @@ final class ShardWriter {
 
     private func closeFiles() {
         for file in openFiles.values { file.close() }
-        (files, openFiles) = ([], [:])
+        (files, openFiles) = (HistoryFiles(), [:])
         catalogue.close()
     }
 
@@ -341,8 +338,8 @@ final class ShardWriter {
 
     // MARK: - Reading
 
-    /// The history files that there are.
-    var fileNames: [HistoryFile] { Array(files) }
+    /// The history files that there are, in their order.
+    var fileNames: [HistoryFile] { files.all }
 
     func load(_ room: RoomID) throws -> [CatalogueRow] { try catalogue.load(room, changes) }
 
@@ -362,7 +359,7 @@ final class ShardWriter {
     /// does between two slices; the reader thread never waits for this one.
     func removeExpiredFiles() throws {
         let cutoffs = configuration.cutoffs()
-        for file in files.sorted() where file.day <= cutoffs.of(file.life).day {
+        for file in files.all where file.day <= cutoffs.of(file.life).day {
             guard try lastTime(file) < cutoffs.of(file.life) else { continue }
             openFiles.removeValue(forKey: file)?.close()
             files.remove(file)

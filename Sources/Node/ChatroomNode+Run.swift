@@ -100,6 +100,7 @@ extension ChatroomNode {
                 retentionDays: configuration.auditRetentionDays, level: system.level,
                 now: WallClock.now)
         }
+        SearchGauges.add(to: common.metrics, of: storages)
         let startedAt = WallClock.now()
 
         let calls = try await services.open(close: { await $0.stop() }) {

@@ -21,10 +21,10 @@ extension RoomActor {
         }
         var query = SearchQuery(incarnation: try requireLife(), pattern: pattern)
         if let after = request.after, !after.isEmpty {
-            guard let seq = UInt64(after), String(seq) == after else {
+            guard let cursor = SearchCursor(after) else {
                 throw ChatError(.badParameter, "after is not the next of a page", field: "after")
             }
-            query.beforeSeq = seq
+            query.after = cursor
         }
         query.sender = request.user?.text
         query.types = request.types.isEmpty ? nil : Set(request.types.map(\.number))
@@ -40,7 +40,7 @@ extension RoomActor {
         }
         do {
             let messages = try page.rows.map { mindingRecalls(try HistoryCodec.decode($0.payload), since: erasures) }
-            return SearchResult(messages: messages.filter { !$0.isRecalled }, next: page.next.map { String($0) })
+            return SearchResult(messages: messages.filter { !$0.isRecalled }, next: page.next?.text)
         } catch {
             throw ChatError(.internal, "history can't be read")
         }

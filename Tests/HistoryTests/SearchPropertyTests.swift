@@ -62,7 +62,7 @@ import WaitTestKit
                 for _ in 0..<200 {
                     let page = try await storage.found(query)
                     found += page.rows
-                    query.beforeSeq = page.next
+                    query.after = page.next
                     if page.next == nil { break }
                 }
                 #expect(found == fitting, "seed \(seed), room \(life), \(text)")

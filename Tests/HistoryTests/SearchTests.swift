@@ -19,6 +19,8 @@ import Testing
         Erasure(incarnation: life, seq: seq, day: noon.day, index: index)
     }
 
+    private let last = HistoryFile(day: 100_000)
+
     private func open(
         _ shard: TestShard, disk: FaultDisk? = nil, _ change: (inout SearchConfiguration) -> Void = { _ in }
     )
@@ -44,8 +46,11 @@ import Testing
             let page = try await storage.found(query)
             found += page.rows.map(\.seq)
             guard let next = page.next else { return found }
-            #expect(next < query.beforeSeq ?? .max, "a page that has a next one has its place further back")
-            query.beforeSeq = next
+            if let former = query.after {
+                let isFurther = next.beforeSeq < former.beforeSeq || next.file ?? last < former.file ?? last
+                #expect(isFurther, "a page that has a next one has its place further back")
+            }
+            query.after = next
         }
         Issue.record("a search has no end")
         return found
@@ -279,6 +284,35 @@ import Testing
         #expect(try await seqs(storage, "word").count == 400)
         try await storage.indexed()
         #expect(try await seqs(storage, "word 40") == [400, 40])
+        storage.close()
+    }
+
+    @Test("the figures tell which rows wait, which files have no index, and which indexes were damaged")
+    func figures() async throws {
+        let shard = try TestShard()
+        var storage = try open(shard) { $0.linger = .seconds(3_600) }
+        try await storage.indexed()
+        #expect(storage.searchFigures == SearchFigures())
+        storage.write([text(1, "word"), text(2, "word")])
+        _ = try await storage.checkpoint()
+        // A new file is compared with its index first.
+        #expect(storage.searchFigures.incompleteFiles == 1 && storage.searchFigures.waitingRows == 0)
+        try await storage.indexed()
+        #expect(storage.searchFigures == SearchFigures())
+        storage.write([text(3, "word"), text(1, "other", of: Incarnation(2))], [erasure(1, index: 9)])
+        _ = try await storage.checkpoint()
+        #expect(storage.searchFigures.waitingRows == 3 && storage.searchFigures.incompleteFiles == 0)
+        try await storage.indexed()
+        #expect(storage.searchFigures == SearchFigures())
+        storage.close()
+        try shard.damage(at: 0)
+        storage = try open(shard)
+        try await storage.indexed()
+        #expect(storage.searchFigures.rebuilds >= 1 && storage.searchFigures.errors >= 1)
+        #expect(storage.searchFigures.waitingRows == 0 && storage.searchFigures.incompleteFiles == 0)
+        storage.close()
+        storage = try shard.open()
+        #expect(storage.searchFigures == SearchFigures())
         storage.close()
     }
 

@@ -1,6 +1,7 @@
 import ChatModel
 import Foundation
 import Testing
+import WaitTestKit
 import Wire
 
 extension IntegrationTests {
@@ -93,6 +94,46 @@ extension IntegrationTests {
                     await node.kill()
                     try await node.start()
                 }
+            }
+        }
+
+        @Test func `the webhook is given nothing that was imported, also after a crash, and all that was sent behind it`()
+            async throws
+        {
+            try await TestNode.run { node in
+                let receiver = FakeReceiver()
+                try await receiver.start()
+                let url = await receiver.url
+                let set = try await node.api("PUT", "/v1/webhook", #"{"url":"\#(url)","secret":"s3cret"}"#)
+                #expect(set.status == 200, "\(set)")
+                let room = try await node.createRoom("quiet")
+                let now = Self.now
+                let lines = (1...100).map { Self.line(now - 5 * Self.day + $0, "before \($0)") }
+                #expect(try await bring(node, room, lines).body == #"{"imported":100,"skipped":0,"seq":100}"#)
+                let ann = try await TestClient.entered(node, "ann", room)
+                try await ann.send(room, "one")
+                #expect(try await bring(node, room, [Self.line(now - Self.day, "late")]).status == 409)
+                // It is stopped before the receiver has all, and goes on behind that.
+                await node.kill()
+                try await node.start()
+                let later = try await TestClient.entered(node, "ann", room)
+                try await later.send(room, "two")
+                let soon = Self.line(Self.now, "between")
+                #expect(try await bring(node, room, [soon]).body == #"{"imported":1,"skipped":0,"seq":103}"#)
+                try await later.send(room, "three")
+                let items = try await receiver.wait("the last message") { calls -> [WebhookItem]? in
+                    let items = try calls.flatMap {
+                        try WireJSON.decode(WebhookBatch.self, from: $0.body, limits: false).items
+                    }
+                    return items.contains { $0.message?.text == "three" } ? items : nil
+                }
+                var known: Set<String> = []
+                let messages = items.filter { $0.event == .message && known.insert($0.id).inserted }
+                #expect(messages.map(\.message?.text) == ["one", "two", "three"])
+                #expect(messages.map(\.seq) == [101, 102, 104])
+                #expect(items.allSatisfy { $0.seq == nil || $0.seq ?? 0 > 100 }, "no item of another kind names one")
+                try await poll("nothing waits") { try await node.metric("chatroom_webhook_lag_seconds") == 0 }
+                await receiver.stop()
             }
         }
 

@@ -1,4 +1,5 @@
 import ChatModel
+import Foundation
 import Testing
 import WaitTestKit
 import Wire
@@ -119,6 +120,8 @@ extension IntegrationTests {
                     (SearchRequest(room: room, text: "?!"), .badParameter, "text"),
                     (SearchRequest(room: room, text: "x", after: "a"), .badParameter, "after"),
                     (SearchRequest(room: room, text: "x", after: "01"), .badParameter, "after"),
+                    (SearchRequest(room: room, text: "x", after: "1."), .badParameter, "after"),
+                    (SearchRequest(room: room, text: "x", after: "1.2.3"), .badParameter, "after"),
                     (SearchRequest(room: room, text: String(repeating: "小", count: 65)), .badParameter, "text"),
                     (SearchRequest(room: room, text: String(repeating: "x", count: 257)), .tooLarge, "text"),
                 ]
@@ -131,6 +134,39 @@ extension IntegrationTests {
                     }
                 }
                 _ = try await owner.search(SearchRequest(room: room, text: String(repeating: "小", count: 64)))
+            }
+        }
+
+        @Test func `a damaged index is counted, made anew, and hides nothing`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("damaged", creator: "owner")
+                var owner = try await TestClient.entered(node, "owner", room)
+                for number in 1...3 { _ = try await owner.send(room, "needle \(number)") }
+                #expect(try await texts(owner, room, "needle").count == 3)
+                #expect(try await node.metric("chatroom_search_index_rebuilds_total ") == 0)
+                // A start does not wait for others, as a new file does.
+                _ = try await node.stop()
+                try await node.start()
+                try await poll("an index") { try await node.metric("chatroom_search_incomplete_files ") == 0 }
+                _ = try await node.stop()
+                let all = try FileManager.default.subpathsOfDirectory(atPath: node.dataPath)
+                let indexes = all.filter { $0.contains("/search-") && $0.hasSuffix(".sqlite") }
+                #expect(indexes.count == 1)
+                for path in indexes {
+                    let url = URL(fileURLWithPath: node.dataPath + "/" + path)
+                    try Data(repeating: 0x5A, count: 8_192).write(to: url)
+                }
+                try await node.start()
+                owner = try await TestClient.entered(node, "owner", room)
+                #expect(try await texts(owner, room, "needle").count == 3)
+                try await poll("the index") {
+                    let rebuilds = try await node.metric("chatroom_search_index_rebuilds_total ")
+                    let incomplete = try await node.metric("chatroom_search_incomplete_files ")
+                    return rebuilds >= 1 && incomplete == 0
+                }
+                #expect(try await node.metric("chatroom_search_index_errors_total ") >= 1)
+                #expect(try await node.metric("chatroom_search_waiting_rows ") == 0)
+                #expect(try await texts(owner, room, "needle").count == 3)
             }
         }
 

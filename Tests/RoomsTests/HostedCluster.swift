@@ -148,6 +148,7 @@ final class HostedNode: Sendable {
         configuration.quotedSeq = RoomHost.quotedSeq
         configuration.withoutQuote = RoomHost.withoutQuote
         configuration.visibleSince = RoomHost.visibleSince(standardDays: configuration.retentionDays)
+        configuration.search = SearchConfiguration(text: RoomHost.searchedText)
         configuration.vfs = disks?.storage.vfs
         storage = try ShardStorage.open(
             ShardID(0), directory: directory + "/shard", pool: pool, configuration: configuration)
@@ -285,19 +286,35 @@ final class HostedCluster {
         for node in nodes { node.cluster.set(nodes.map(\.record)) }
     }
 
+    /// Tells all nodes what the cluster's programs understand.
+    func announce(_ level: FeatureLevel) {
+        for node in nodes { node.cluster.set(level: level) }
+    }
+
     func close() async {
         for node in nodes { await node.close() }
         nodes = []
     }
 
-    /// Runs a command at the shard's leader, whichever node that is.
+    /// Runs a command at the shard's leader.
     @discardableResult
-    func perform(_ body: CommandBody, in room: RoomID) async throws -> CommandResult {
+    func perform(_ body: CommandBody, in room: RoomID, but away: NodeID? = nil) async throws -> CommandResult {
+        try await lead(but: away) { node throws(ChatError) in
+            try await node.calls.perform(body, in: room, as: .system, id: nil)
+        }
+    }
+
+    /// Asks the shard's leader, whichever node that is.
+    /// - Parameter away: a node that may believe that it leads.
+    func lead<Value>(
+        but away: NodeID? = nil, _ ask: (HostedNode) async throws(ChatError) -> Value
+    ) async throws -> Value {
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
-            for node in nodes where await node.status()?.leader == node.id {
+            for node in nodes where node.id != away {
+                guard await node.status()?.leader == node.id else { continue }
                 do throws(ChatError) {
-                    return try await node.calls.perform(body, in: room, as: .system, id: nil)
+                    return try await ask(node)
                 } catch {
                     guard error.code == .unavailable, ContinuousClock.now < deadline else { throw error }
                 }

@@ -32,19 +32,26 @@ enum ScalarClass: Equatable {
             self = .separator
             return
         }
-        if let base = BaseLetters.base(of: value), base.properties.isAlphabetic {
+        if let base = Self.base(of: value) {
             self = .letter(base)
             return
         }
         let properties = scalar.properties
         switch properties.generalCategory {
         case .otherSymbol: self = .character
-        case .uppercaseLetter, .titlecaseLetter: self = .letter(Self.lowerCase(scalar))
+        case .uppercaseLetter, .titlecaseLetter:
+            // Capitals with an accent may be missing from the table, and their small letters not.
+            let lower = Self.lowerCase(scalar)
+            self = .letter(Self.base(of: lower.value) ?? lower)
         case .lowercaseLetter, .modifierLetter, .otherLetter, .nonspacingMark, .spacingMark, .decimalNumber,
             .letterNumber, .otherNumber:
             self = .letter(scalar)
         default: self = .separator
         }
+    }
+
+    private static func base(of value: UInt32) -> Unicode.Scalar? {
+        BaseLetters.base(of: value).flatMap { $0.properties.isAlphabetic ? $0 : nil }
     }
 
     /// The first scalar of the letter in lower case, which is a base of the rest where there are more.

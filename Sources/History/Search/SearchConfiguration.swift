@@ -42,8 +42,8 @@ public struct SearchQuery: Sendable, Hashable {
     public var endTime: Timestamp?
     /// 1-100; other numbers are brought to the nearest of these.
     public var limit = Int(Limits.pageItemsDefault)
-    /// Only messages before this seq.
-    public var beforeSeq: UInt64?
+    /// The `next` of the page before.
+    public var after: SearchCursor?
 
     public init(incarnation: Incarnation, pattern: SearchPattern) {
         self.incarnation = incarnation
@@ -55,6 +55,6 @@ public struct SearchQuery: Sendable, Hashable {
 public struct SearchPage: Sendable, Hashable {
     /// Newest first.
     public var rows: [HistoryRow]
-    /// All before this seq is still to be looked at; nil: nothing is.
-    public var next: UInt64?
+    /// The place of what is still to be looked at; nil: nothing is.
+    public var next: SearchCursor?
 }

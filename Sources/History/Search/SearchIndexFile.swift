@@ -275,6 +275,16 @@ final class SearchIndexFile {
 
     private static let numbersMax = 4_096
 
+    /// The rooms that it has something of, or had; nil: more than `limit`.
+    func rooms(atMost limit: Int) throws(SQLiteError) -> [Incarnation]? {
+        let all = try database.cached("SELECT incarnation FROM room LIMIT ?")
+        all.bind(1, limit + 1)
+        defer { all.reset() }
+        var lives: [Incarnation] = []
+        while try all.step() { lives.append(Incarnation(all.bits(0))) }
+        return lives.count <= limit ? lives : nil
+    }
+
     private func lastRoom() throws(SQLiteError) -> Int64? {
         let last = try database.cached("SELECT max(number) FROM room")
         defer { last.reset() }

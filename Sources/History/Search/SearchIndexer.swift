@@ -75,20 +75,31 @@ final class SearchIndexer {
     func step(_ worker: StorageWorker) -> Next {
         removeFiles(worker)
         let now = ContinuousClock.now
-        var next: ContinuousClock.Instant?
-        for (name, file) in state.summaries {
+        // A file of a past day is closed, though nothing comes to it any more.
+        let today = configuration.now().day
+        for name in open.keys where name.day < today { state.setDue(name) }
+        var (next, last): (ContinuousClock.Instant?, HistoryFile?) = (nil, nil)
+        // Each turn has an older file.
+        while let (name, file) = state.takeDue(before: last) {
+            last = name
             if let retryAt = file.retryAt, retryAt > now {
                 next = min(next ?? retryAt, retryAt)
+                state.setDue(name)
                 continue
             }
             do {
                 switch try step(name, file, worker, now) {
-                case .now: return .now
-                case .later(let time): next = min(next ?? time, time)
+                case .now:
+                    state.setDue(name)
+                    return .now
+                case .later(let time):
+                    state.setDue(name)
+                    next = min(next ?? time, time)
                 case .nothing: break
                 }
             } catch {
                 giveUp(name, StorageError(any: error), worker)
+                state.setDue(name)
                 return .now
             }
         }
@@ -168,6 +179,8 @@ final class SearchIndexer {
         open.removeValue(forKey: name)?.file.close()
         state.shared.withLock { [retryAt = ContinuousClock.now + state.configuration.retryDelay] shared in
             guard var file = shared.files[name] else { return }
+            shared.errors += 1
+            if isDamaged { shared.rebuilds += 1 }
             shared.files[name] = nil
             file.pending.insert(file.taken)
             file.taken = SearchState.Keys()
@@ -226,7 +239,7 @@ final class SearchIndexer {
             let lastIndex = try reader.lastIndex()
             // Rows may have been noted meanwhile: they are among those that wait then.
             if index.applied != 0, index.applied == lastIndex {
-                setComplete(name, lastIndex)
+                try setComplete(name, lastIndex)
                 return .now
             }
             open[name]?.build = SearchBuild(isNew: index.blocks.isEmpty, lastIndex: lastIndex)
@@ -235,11 +248,13 @@ final class SearchIndexer {
         let isOver = try build.step(reader, index, entry)
         open[name]?.build = isOver ? nil : build
         try index.checkpointIfLarge()
-        if isOver { setComplete(name, build.lastIndex) }
+        if isOver { try setComplete(name, build.lastIndex) }
         return .now
     }
 
-    private func setComplete(_ name: HistoryFile, _ applied: UInt64) {
+    private func setComplete(_ name: HistoryFile, _ applied: UInt64) throws(SQLiteError) {
+        let rooms = try open[name]?.file.rooms(atMost: RoomFilter.roomsMax)
+        let isNew = name.day >= configuration.now().day
         state.shared.withLock { shared in
             guard let generation = open[name]?.generation, var file = shared.files[name], file.generation == generation,
                 file.phase == .unknown
@@ -248,6 +263,19 @@ final class SearchIndexer {
             file.retryAt = nil
             file.wasDamaged = false
             file.applied = max(file.applied, applied)
+            file.setRooms(rooms, isNew: isNew)
+            shared.files[name] = file
+        }
+    }
+
+    /// The filter of a day that is over needs room for no others.
+    private func fitRooms(_ name: HistoryFile, _ known: OpenFile) throws(SQLiteError) {
+        let rooms = try known.file.rooms(atMost: RoomFilter.roomsMax)
+        state.shared.withLock { shared in
+            guard var file = shared.files[name], file.generation == known.generation, file.phase == .complete else {
+                return
+            }
+            file.setRooms(rooms, isNew: false)
             shared.files[name] = file
         }
     }
@@ -271,6 +299,7 @@ final class SearchIndexer {
         }
         // A file that nobody writes any more costs nothing.
         if name.day < configuration.now().day, known.file.applied != 0 {
+            try fitRooms(name, known)
             known.file.close()
             open[name] = nil
         }

@@ -59,6 +59,20 @@ final class SearchState: Sendable {
         var wasDamaged = false
         /// Left alone until then.
         var retryAt: ContinuousClock.Instant?
+        /// The rooms that the index, or those that wait for it, may have something of; nil: any.
+        var rooms: RoomFilter?
+
+        /// The rooms of the file, once its index is complete.
+        mutating func setRooms(_ lives: [Incarnation]?, isNew: Bool) {
+            guard let lives else {
+                rooms = nil
+                return
+            }
+            var filter = RoomFilter(for: isNew ? nil : lives.count)
+            for life in lives { filter.insert(life) }
+            for keys in [pending, taken] { for life in keys.rooms.keys { filter.insert(life) } }
+            rooms = filter
+        }
     }
 
     /// A file without its sets: a copy of these would make the next change copy them as a whole.
@@ -71,8 +85,12 @@ final class SearchState: Sendable {
 
     struct Shared: Sendable {
         var files: [HistoryFile: File] = [:]
+        /// The files that the index thread has to look at.
+        var due = HistoryFiles()
         /// Days whose files have gone.
         var removed: Set<HistoryFile> = []
+        /// For `SearchFigures`.
+        var (errors, rebuilds) = (0, 0)
         var isBlocked = false
         /// The index thread has a job for it, when changes have waited.
         var isAwake = false
@@ -100,19 +118,29 @@ final class SearchState: Sendable {
 
     // MARK: - Index thread
 
-    /// The newest file first.
-    var summaries: [(name: HistoryFile, file: Summary)] {
-        let all = shared.withLock { shared in
-            shared.files.map { name, file in
-                (
-                    name,
-                    Summary(
-                        phase: file.phase, generation: file.generation, hasPending: file.pending.count > 0,
-                        retryAt: file.retryAt)
-                )
+    /// Takes the newest file that is to be looked at, and older than `name`; nil: there is none.
+    func takeDue(before name: HistoryFile?) -> (name: HistoryFile, file: Summary)? {
+        shared.withLock { shared in
+            var place = name
+            // Not more often than there are files: each turn has an older one.
+            while let next = shared.due.last(before: place) {
+                place = next
+                shared.due.remove(next)
+                guard let file = shared.files[next] else { continue }
+                let summary = Summary(
+                    phase: file.phase, generation: file.generation, hasPending: file.pending.count > 0,
+                    retryAt: file.retryAt)
+                return (next, summary)
             }
+            return nil
         }
-        return all.sorted { $0.0 > $1.0 }.map { (name: $0.0, file: $0.1) }
+    }
+
+    /// The index thread is to look at a file, once more.
+    func setDue(_ name: HistoryFile) {
+        shared.withLock { shared in
+            if shared.files[name] != nil { shared.due.insert(name) }
+        }
     }
 
     // MARK: - Storage thread
@@ -123,6 +151,7 @@ final class SearchState: Sendable {
         shared.withLock { shared in
             shared.isBlocked = isBlocked
             for name in files { shared.files[name] = File(phase: isBlocked ? .blocked : .unknown) }
+            shared.due = HistoryFiles(shared.files.keys)
         }
     }
 
@@ -134,9 +163,13 @@ final class SearchState: Sendable {
             // Only one copy of the sets: they change in place.
             shared.files[name] = nil
             defer { shared.files[name] = file }
+            shared.due.insert(name)
             file.applied = max(file.applied, applied)
             guard file.phase != .blocked else { return false }
-            for row in rows { file.pending.insert(row.incarnation, row.seq) }
+            for row in rows {
+                file.pending.insert(row.incarnation, row.seq)
+                file.rooms?.insert(row.incarnation)
+            }
             for erasure in erasures { file.pending.insert(erasure.incarnation, erasure.seq) }
             if file.pending.count > configuration.pendingMax {
                 file.pending = Keys()
@@ -171,6 +204,7 @@ final class SearchState: Sendable {
                 var file = file
                 (file.phase, file.isDiscarded) = (.unknown, false)
                 shared.files[name] = file
+                shared.due.insert(name)
             }
             return true
         }
@@ -180,11 +214,23 @@ final class SearchState: Sendable {
     func remove(_ name: HistoryFile) {
         shared.withLock { shared in
             shared.files[name] = nil
+            shared.due.remove(name)
             shared.removed.insert(name)
         }
     }
 
     // MARK: - Reader threads
+
+    /// Takes those files from the end of the list in which a room has nothing to find.
+    func skip(_ files: inout [HistoryFile], of life: Incarnation) {
+        shared.withLock { shared in
+            while let name = files.last, let file = shared.files[name], file.phase == .complete,
+                file.rooms?.mayHave(life) == false
+            {
+                files.removeLast()
+            }
+        }
+    }
 
     /// - Parameter range: of the seqs that are asked for.
     func view(_ name: HistoryFile, _ life: Incarnation, _ range: ClosedRange<Int64>) -> View {
@@ -205,11 +251,14 @@ final class SearchState: Sendable {
     /// The index of a day can't be read. True when it is to be made anew.
     func giveUp(_ name: HistoryFile, _ generation: UInt64, isDamaged: Bool) -> Bool {
         shared.withLock { shared in
-            guard var file = shared.files[name], file.generation == generation, isDamaged else { return false }
-            guard file.phase == .complete else { return false }
+            guard var file = shared.files[name], file.generation == generation else { return false }
+            shared.errors += 1
+            guard isDamaged, file.phase == .complete else { return false }
+            shared.rebuilds += 1
             file.phase = .unknown
             file.generation += 1
             shared.files[name] = file
+            shared.due.insert(name)
             return true
         }
     }

@@ -36,7 +36,8 @@ struct SearchTask: Sendable {
     private var place: Place?
     /// All messages from this seq on have been looked at.
     private var bound: Int64
-    private let first: Int64
+    /// The bound and the number of files at the beginning.
+    private let start: (bound: Int64, files: Int)
     private var rows: [HistoryRow] = []
     private var bytes = 0
     private var used = Duration.zero
@@ -60,11 +61,14 @@ struct SearchTask: Sendable {
         limit = min(max(query.limit, 1), Int(Limits.pageItems))
         expression = query.pattern.expression(query.incarnation)
         shownBytes = configuration.shownBytes
-        first = query.beforeSeq.map { Int64(clamping: $0) } ?? .max
-        bound = first
+        bound = query.after.map { Int64(clamping: $0.beforeSeq) } ?? .max
         quotes = QuoteCheck(files: files, cutoffs: cutoffs, configuration)
         let (first, last) = (startTime.day, query.endTime?.day ?? .max)
-        self.files = files.filter { cutoffs.shows($0) && $0.day >= first && $0.day <= last }.sorted()
+        let newest = query.after?.file
+        self.files = files.filter { file in
+            cutoffs.shows(file) && file.day >= first && file.day <= last && newest.map { file <= $0 } != false
+        }
+        start = (bound, self.files.count)
     }
 
     /// Works for a turn; the page when it is done.
@@ -74,14 +78,14 @@ struct SearchTask: Sendable {
         if page == nil {
             var isOver = false
             // A page without a message has its place further back at least.
-            while !isOver, bound == first || used + (configuration.now() - began) < configuration.sliceMax {
+            while !isOver, !hasProgress || used + (configuration.now() - began) < configuration.sliceMax {
                 if configuration.now() - began >= configuration.turnMax {
                     used += configuration.now() - began
                     return nil
                 }
                 isOver = try advance(open) || reader?.isGone == true
             }
-            if page == nil { page = SearchPage(rows: rows, next: isOver || bound <= 0 ? nil : UInt64(clamping: bound)) }
+            if page == nil { page = SearchPage(rows: rows, next: isOver || bound <= 0 ? nil : cursor(bound)) }
         }
         guard var page else { return nil }
         let isChecked = try quotes.slice(&page.rows, open: open.day)
@@ -89,8 +93,15 @@ struct SearchTask: Sendable {
         return isChecked ? page : nil
     }
 
+    private var hasProgress: Bool { bound < start.bound || files.count < start.files }
+
+    private func cursor(_ seq: Int64) -> SearchCursor {
+        SearchCursor(beforeSeq: UInt64(clamping: seq), file: files.last)
+    }
+
     /// Looks at some messages; true when there are no more, or the page is full.
     private mutating func advance(_ open: Files) throws(SQLiteError) -> Bool {
+        if place == nil { state.skip(&files, of: query.incarnation) }
         guard let file = files.last else { return true }
         guard let dayReader = try open.day(file) else {
             files.removeLast()
@@ -107,13 +118,13 @@ struct SearchTask: Sendable {
             guard let row = try fitting(seq, file, dayReader) else { continue }
             let shown = shownBytes(row.payload)
             if !rows.isEmpty, bytes + shown > Limits.pageBytes {
-                page = SearchPage(rows: rows, next: UInt64(clamping: seq + 1))
+                page = SearchPage(rows: rows, next: cursor(seq + 1))
                 return true
             }
             rows.append(row)
             bytes += shown
             if rows.count == limit {
-                page = SearchPage(rows: rows, next: seq > 0 ? UInt64(clamping: seq) : nil)
+                page = SearchPage(rows: rows, next: seq > 0 ? cursor(seq) : nil)
                 return true
             }
         }

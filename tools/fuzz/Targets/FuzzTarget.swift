@@ -14,7 +14,7 @@ struct FuzzTarget: Sendable {
         json, protobuf, items, websocket, handshake, requests, api, tokens, keySet, gossip, sealed, link, greeting,
         consensus,
         node,
-        transfer, logRows, stored, snapshot,
+        transfer, logRows, stored, snapshot, search,
     ]
 }
 
