@@ -97,7 +97,8 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `the webhook is given nothing that was imported, also after a crash, and all that was sent behind it`()
+        @Test
+        func `the webhook is given nothing that was imported, also after a crash, and all that was sent behind it`()
             async throws
         {
             try await TestNode.run { node in
