@@ -97,7 +97,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `the webhook is given nothing that was imported, also after a crash, and all that was sent behind it`()
+        @Test func `the webhook is given what was sent and nothing that was imported, also after a crash`()
             async throws
         {
             try await TestNode.run { node in
