@@ -44,6 +44,10 @@ static const unsigned char page_figures_js[] = {
 #embed "../Gateway/Web/figures.js"
 };
 
+static const unsigned char page_search_js[] = {
+#embed "../Gateway/Web/search.js"
+};
+
 static const unsigned char page_held_js[] = {
 #embed "../Gateway/Web/held.js"
 };
@@ -123,6 +127,7 @@ static const struct chatroom_file page_files[] = {
     {"dialogs.js", page_dialogs_js, sizeof page_dialogs_js},
     {"figures.js", page_figures_js, sizeof page_figures_js},
     {"held.js", page_held_js, sizeof page_held_js},
+    {"search.js", page_search_js, sizeof page_search_js},
     {"index.html", page_index_html, sizeof page_index_html},
     {"ledger.js", page_ledger_js, sizeof page_ledger_js},
     {"page.js", page_page_js, sizeof page_page_js},

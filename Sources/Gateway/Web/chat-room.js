@@ -25,6 +25,7 @@ const ICONS = {
   pin: "M9 4h6l-1 7 3 3H7l3-3-1-7Zm3 10v6",
   announcement: "M4 10v4h3l8 4V6l-8 4H4Zm14-1a4 4 0 0 1 0 6",
   poll: "M5 20v-8m7 8V4m7 16v-6",
+  search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13Zm5 11.5L20 20",
   like: "M12 20 4.5 12.6a4.6 4.6 0 0 1 6.5-6.5l1 1 1-1a4.6 4.6 0 0 1 6.5 6.5Z",
 };
 /** The newest messages are kept here for a change of the language, which builds the views anew. */
@@ -278,6 +279,7 @@ export class ChatRoom extends HTMLElement {
         make("div", "room-tabs",
           make("div", { class: "room-tablist", role: "tablist", "aria-label": say("side"), keydown: this.#tabKey },
             tab("chat", true), tab("people", false)),
+          tool("search", words.say("search.title"), () => this.#openSearch(), icon(ICONS.search)),
           tool("newPoll", words.say("polls.new"), () => this.#with((module) => this.#makePolls(module)?.openDialog(), "polls", "dialogs", "polls"),
             icon(ICONS.poll))),
         later("pins", "pin"), later("polls", "poll"), later("held", "held"),
@@ -636,7 +638,7 @@ export class ChatRoom extends HTMLElement {
   }
 
   #render() {
-    const { name, state, settings, newPoll } = this.#parts;
+    const { name, state, settings, newPoll, search } = this.#parts;
     name.textContent = this.roomName;
     this.#showOnline();
     const now = performance.now();
@@ -650,6 +652,7 @@ export class ChatRoom extends HTMLElement {
       : say(["connecting", "entering", "entered"].includes(current) ? current : "out");
     settings.hidden = !this.#canManage() || this.#end !== null;
     newPoll.hidden = settings.hidden || !this.#client?.features.includes("poll");
+    search.hidden = settings.hidden || !this.#client?.features.includes("search");
     this.#showBanner(isLost, seconds, now);
     this.#showAnnouncement();
     this.#showPins();
@@ -783,6 +786,11 @@ export class ChatRoom extends HTMLElement {
       dialog(this.#parts.room, say("pins"), "room-pinned", ...rows.map(([row]) => row));
       for (const [, tell] of rows) tell();
     });
+  }
+
+  #openSearch() {
+    const { context, chat } = this.#views;
+    this.#with(({ Search }) => new Search(context, chat).open(this.#parts.room), "search", "dialogs");
   }
 
   #showAnnouncement() {

@@ -146,6 +146,11 @@ export default {
     again: "You have voted already.", anonymous: "Sign in to vote.", unknown: "This page cannot read what the options mean.", close: "End the poll",
     "close.ask": "End this poll now?",
   },
+  search: {
+    title: "Search messages", field: "Words to look for", do: "Search", found: "Messages found", more: "Look further back", looking: "Searching…",
+    none: "No message has these words.", nothingYet: "Nothing in the newest messages. There are older ones.", all: "{count} found.",
+    empty: "Type a word, a number or a symbol.",
+  },
   held: {
     title: "Waiting for you", waiting: "{count} messages wait for a moderator", "waiting.one": "{count} message waits for a moderator",
     none: "No message waits.", allow: "Let through", deny: "Deny",

@@ -95,6 +95,10 @@ killed: "节点 {node} 已终止", silence: "{ms} 毫秒",
     choose: "请选择一项。", vote: "去投票", moves: "可以更改投票。", mine: "我的投票", voted: "已投：{option}", over: "这个投票不再接受投票。", again: "你已经投过票。",
     anonymous: "登录后可以投票。", unknown: "这个页面读不到选项的内容。", close: "结束投票", "close.ask": "现在结束这个投票？",
   },
+  search: {
+    title: "搜索消息", field: "要查找的文字", do: "搜索", found: "找到的消息", more: "查找更早的消息", looking: "正在搜索…", none: "没有找到相关消息。",
+    nothingYet: "较新的消息中没有，可以继续查找更早的。", all: "共找到 {count} 条。", empty: "请输入文字、数字或符号。",
+  },
   held: {
     title: "等待审核", waiting: "{count} 条消息等待审核", "waiting.one": "{count} 条消息等待审核", none: "没有等待审核的消息。", allow: "通过", deny: "拒绝",
   },
