@@ -44,10 +44,6 @@ static const unsigned char page_figures_js[] = {
 #embed "../Gateway/Web/figures.js"
 };
 
-static const unsigned char page_search_js[] = {
-#embed "../Gateway/Web/search.js"
-};
-
 static const unsigned char page_held_js[] = {
 #embed "../Gateway/Web/held.js"
 };
@@ -86,6 +82,10 @@ static const unsigned char page_polls_js[] = {
 
 static const unsigned char page_qr_js[] = {
 #embed "../Gateway/Web/qr.js"
+};
+
+static const unsigned char page_search_js[] = {
+#embed "../Gateway/Web/search.js"
 };
 
 static const unsigned char page_seats_css[] = {
@@ -127,7 +127,6 @@ static const struct chatroom_file page_files[] = {
     {"dialogs.js", page_dialogs_js, sizeof page_dialogs_js},
     {"figures.js", page_figures_js, sizeof page_figures_js},
     {"held.js", page_held_js, sizeof page_held_js},
-    {"search.js", page_search_js, sizeof page_search_js},
     {"index.html", page_index_html, sizeof page_index_html},
     {"ledger.js", page_ledger_js, sizeof page_ledger_js},
     {"page.js", page_page_js, sizeof page_page_js},
@@ -137,6 +136,7 @@ static const struct chatroom_file page_files[] = {
     {"polls.css", page_polls_css, sizeof page_polls_css},
     {"polls.js", page_polls_js, sizeof page_polls_js},
     {"qr.js", page_qr_js, sizeof page_qr_js},
+    {"search.js", page_search_js, sizeof page_search_js},
     {"seats.css", page_seats_css, sizeof page_seats_css},
     {"seats.js", page_seats_js, sizeof page_seats_js},
     {"stage.css", page_stage_css, sizeof page_stage_css},
