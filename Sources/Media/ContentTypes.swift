@@ -33,18 +33,7 @@ public enum ContentTypes {
     /// The header Content-Disposition (RFC 6266): the name in UTF-8, percent-encoded, so that nothing in it ends the header.
     public static func disposition(ofName name: String, isInline: Bool) -> String {
         let kind = isInline ? "inline" : "attachment"
-        guard !name.isEmpty else { return kind }
-        var text = ""
-        for byte in name.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                text += "%" + (byte < 16 ? "0" : "") + digits
-            }
-        }
-        return "\(kind); filename*=UTF-8''\(text)"
+        return name.isEmpty ? kind : "\(kind); filename*=UTF-8''\(PercentEncoding.encode(name))"
     }
 
     /// The type without parameters, in lower case.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Media
 
-/// Where the bytes of content are (CONFIGURATION.md, `media.store`). The same on all nodes.
+/// The place of the bytes of content (CONFIGURATION.md, `media.store`). The same on all nodes.
 public enum MediaStoreSettings: Sendable, Hashable {
     /// On the data nodes.
     case local

@@ -45,7 +45,7 @@ public struct NodeConfiguration: Sendable {
     public var shardCount = Int(ShardMap.shardCountDefault)
     public var gateway: GatewayConfiguration
     public var rooms = RoomPolicy()
-    /// Where the bytes of media are.
+    /// The place of the bytes of media.
     public var mediaStore = MediaStoreSettings.local
     /// Bytes of media that a user may send in a day, over all rooms.
     public var mediaBytesPerUserAndDay: Int64 = 1 << 30

@@ -5,7 +5,7 @@ import Wire
 public protocol RoomMedia: Sendable {
     /// Clients send content past the cluster. It counts as sent when the store has been asked for it (`settle`).
     var isElsewhere: Bool { get }
-    /// Where a client sends content to past the cluster; nil: to a gateway, which says where.
+    /// The place past the cluster to which a client sends content; nil: a gateway has one, and tells it.
     func place(of ticket: UploadResult, _ draft: UploadDraft, in room: RoomID) -> MediaPlace?
     /// Takes over content that was sent past the cluster, and tells the room, unless there is none. Throws 503 when the store
     /// does not say, and 404 for other bytes than were announced.

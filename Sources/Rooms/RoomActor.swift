@@ -24,17 +24,8 @@ actor RoomActor {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
 
-    /// Lent and not copied: a method of a stored property of a class would get a copy of the large value.
-    var state: RoomState {
-        _read { yield ownState }
-        _modify { yield &ownState }
-    }
-    private var ownState: RoomState
-    var presence: Presence {
-        _read { yield ownPresence }
-        _modify { yield &ownPresence }
-    }
-    private var ownPresence: Presence
+    var state: RoomState
+    var presence: Presence
     var tail = HotTail()
     var desk: BarrageDesk
     var totals = ChangedTotals()
@@ -84,20 +75,20 @@ actor RoomActor {
         self.shard = shard
         self.storage = storage
         self.context = context
-        ownPresence = Presence(policy: context.policy)
+        presence = Presence(policy: context.policy)
         desk = BarrageDesk(
             perSecond: context.policy.barragePerViewerPerSecond, highPerSecond: context.policy.highPerSecondMax)
         let now = context.now()
         (idleSince, activatedAt, self.ledSince) = (now, now, ledSince ?? now)
-        (ownState, tail) = try Self.restore(id, loaded)
-        desk.toldMuted = ownState.info?.muted ?? false
-        desk.window.highPerSecond = Self.highPerSecond(ownState, context.policy)
-        for (robot, enteredAt) in ownState.robotsByEntering {
+        (state, tail) = try Self.restore(id, loaded)
+        desk.toldMuted = state.info?.muted ?? false
+        desk.window.highPerSecond = Self.highPerSecond(state, context.policy)
+        for (robot, enteredAt) in state.robotsByEntering {
             guard let visitor = Visitor(robot, enteredAt: enteredAt) else { continue }
-            _ = ownPresence.announce(visitor, role: ownState.role(of: robot.user))
+            _ = presence.announce(visitor, role: state.role(of: robot.user))
         }
         let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
-        for owner in ownState.transientOwners { graces.absentOwners[owner] = graceEnd }
+        for owner in state.transientOwners { graces.absentOwners[owner] = graceEnd }
     }
 
     /// This node leads the room from now on, and knows of nobody who is here.

@@ -404,7 +404,7 @@ import Testing
         try await storage.indexed()
         _ = try await storage.install(from: source)
         var steps = 0
-        // What has come can't be told from the log entry of a day file: after a crash its index would seem whole.
+        // The log entry of a day file does not tell which rows have come: after a crash its index would seem whole.
         var isRemoved = false
         let expected = (1...60).reversed().filter { $0 != 5 }.map { UInt64($0) }
         while try await storage.backfillOnce(from: source, bytesMax: 300) {

@@ -64,7 +64,7 @@ extension IntegrationTests {
                 let head = try await node.transfer("HEAD", "\(path)?token=\(token)")
                 #expect(head.status == 302)
                 #expect(try await store.send("HEAD", try #require(head.headers["location"])).status == 200)
-                // Who may not read gets no URL.
+                // No URL is given to somebody who may not read.
                 #expect(try await node.transfer("GET", path).status == 401)
                 #expect(try await node.transfer("GET", "\(path)?token=x").status == 401)
                 // Sending again changes nothing that others see.

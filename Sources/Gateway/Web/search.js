@@ -82,7 +82,7 @@ export class Search {
     const time = new Intl.DateTimeFormat(words.language, { dateStyle: "medium", timeStyle: "short" }).format(message.time);
     const text = make("bdi", "room-search-text", cut(said, SHOWN));
     const row = button("room-search-row", make("span", "room-search-head", message.from ? named(message.from) : "", " · ", time), () => {
-      // Where it is in the chat; a message that is not loaded shows all of its text here.
+      // Its place in the chat; a message that is not loaded shows all of its text here.
       if (this.#chat.show(message.messageId)) return this.#box.close();
       text.textContent = said;
       row.setAttribute("aria-expanded", "true");

@@ -6,18 +6,16 @@ public struct SearchPattern: Sendable, Hashable {
     /// Words, folded.
     private var words: [[UInt8]] = []
     /// Runs of characters, each as its scalar.
-    private var runs: [[UInt32]] = []
+    private var runs: [[Unicode.Scalar]] = []
 
     /// Nil: the text has nothing to look for, as punctuation has not.
     public init?(_ text: String) {
         SearchTerms.walk(text) { term in
-            if !term.isCharacter {
+            if let scalar = term.scalar {
+                if term.isJoined, !runs.isEmpty { runs[runs.count - 1].append(scalar) } else { runs.append([scalar]) }
+            } else {
                 let bytes = Array(term.bytes)
                 if !words.contains(bytes) { words.append(bytes) }
-            } else if term.isJoined, !runs.isEmpty {
-                runs[runs.count - 1].append(term.scalar)
-            } else {
-                runs.append([term.scalar])
             }
             return true
         }
@@ -27,10 +25,10 @@ public struct SearchPattern: Sendable, Hashable {
     /// Whether a text has all of the terms. Linear in the text, whatever it is: a pattern has a bounded length.
     public func matches(_ text: String) -> Bool {
         var missing = Set(words.indices)
-        var characters: [(scalar: UInt32, isJoined: Bool)] = []
+        var characters: [(scalar: Unicode.Scalar, isJoined: Bool)] = []
         SearchTerms.walk(text) { term in
-            if term.isCharacter {
-                if !runs.isEmpty { characters.append((term.scalar, term.isJoined)) }
+            if let scalar = term.scalar {
+                if !runs.isEmpty { characters.append((scalar, term.isJoined)) }
             } else {
                 for index in missing where term.bytes.starts(with: words[index]) { missing.remove(index) }
             }
@@ -39,7 +37,7 @@ public struct SearchPattern: Sendable, Hashable {
         return missing.isEmpty && runs.allSatisfy { Self.has($0, characters) }
     }
 
-    private static func has(_ run: [UInt32], _ characters: [(scalar: UInt32, isJoined: Bool)]) -> Bool {
+    private static func has(_ run: [Unicode.Scalar], _ characters: [(scalar: Unicode.Scalar, isJoined: Bool)]) -> Bool {
         guard characters.count >= run.count else { return false }
         return (0...(characters.count - run.count)).contains { start in
             run.indices.allSatisfy { offset in
@@ -57,7 +55,7 @@ public struct SearchPattern: Sendable, Hashable {
             "\"" + prefix + String(decoding: IndexTokenizer.kept(word), as: UTF8.self) + "\"*"
         }
         let runs = runs.map { run in
-            let terms = run.map { prefix + String(String.UnicodeScalarView(Unicode.Scalar($0).map { [$0] } ?? [])) }
+            let terms = run.map { prefix + String($0) }
             return "\"" + terms.joined(separator: String(IndexTokenizer.separator)) + "\""
         }
         return (words + runs).joined(separator: " AND ")

@@ -92,9 +92,9 @@ final class SearchState: Sendable {
         /// For `SearchFigures`.
         var (errors, rebuilds) = (0, 0)
         var isBlocked = false
-        /// The index thread has a job for it, when changes have waited.
+        /// The index thread has a job that is due when changes have waited.
         var isAwake = false
-        /// It has one for now.
+        /// It has one that is due at once.
         var isHurried = false
     }
 

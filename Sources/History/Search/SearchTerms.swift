@@ -8,9 +8,9 @@ enum SearchTerms {
     struct Term {
         /// UTF-8.
         var bytes: UnsafeBufferPointer<UInt8>
-        /// The scalar of a single character; 0: it is a word.
-        var scalar: UInt32 = 0
-        var isCharacter: Bool { scalar != 0 }
+        /// The single character; nil: it is a word.
+        var scalar: Unicode.Scalar?
+        var isCharacter: Bool { scalar != nil }
         /// A character that stands directly behind the character before.
         var isJoined: Bool
     }
@@ -114,7 +114,7 @@ private struct TermCutter {
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4) { place in
             let count = place.initialize(fromContentsOf: scalar.utf8)
             let bytes = UnsafeBufferPointer(rebasing: place[..<count])
-            return visit(SearchTerms.Term(bytes: bytes, scalar: scalar.value, isJoined: isHeldJoined))
+            return visit(SearchTerms.Term(bytes: bytes, scalar: scalar, isJoined: isHeldJoined))
         }
     }
 

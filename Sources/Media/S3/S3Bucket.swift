@@ -63,7 +63,7 @@ public struct S3Bucket: Sendable, Hashable {
 
     /// The path of a key; of the bucket itself for an empty one.
     func path(of key: String) -> String {
-        let encoded = S3Signer.encoded(key, keepingSlashes: true)
+        let encoded = PercentEncoding.encode(key, keepingSlashes: true)
         return style == .path ? "/\(name)\(key.isEmpty ? "" : "/")\(encoded)" : "/\(encoded)"
     }
 
@@ -113,13 +113,16 @@ public struct S3Bucket: Sendable, Hashable {
     /// nil for a key of somebody else.
     public func item(of key: String) -> Item? {
         guard key.utf8.starts(with: prefix.utf8), key.utf8.count <= 1024 else { return nil }
-        let parts = key.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 4, let room = MediaName.room(ofFolder: String(parts[2])),
+        let rest = key.utf8.dropFirst(prefix.utf8.count)
+        let parts = rest.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
+            String(Substring($0))
+        }
+        guard parts.count == 4, let room = MediaName.room(ofFolder: parts[2]),
             MediaName.folder(of: room) == "\(parts[1])/\(parts[2])"
         else { return nil }
         switch parts[0] {
-        case "content": return MediaName(room: room, file: String(parts[3])).map { .content($0) }
-        case "incoming": return MediaID(String(parts[3])).map { .incoming(room, id: $0.text) }
+        case "content": return MediaName(room: room, file: parts[3]).map { .content($0) }
+        case "incoming": return MediaID(parts[3]).map { .incoming(room, id: $0.text) }
         default: return nil
         }
     }

@@ -12,7 +12,7 @@ public struct S3Listing: Sendable, Hashable {
     }
 
     public var entries: [Entry] = []
-    /// Where the next page begins; nil: this was the last one.
+    /// The place at which the next page begins; nil: this was the last one.
     public var next: String?
 
     /// As many keys as stores give at a time.

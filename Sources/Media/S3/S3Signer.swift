@@ -11,7 +11,7 @@ public struct S3Signer: Sendable {
         public var method: String
         /// Host and, where it is not the scheme's own, port.
         public var authority: String
-        /// Percent-encoded (`S3Signer.encoded`).
+        /// Percent-encoded (`PercentEncoding`).
         public var path: String
         /// Not encoded.
         public var query: [(name: String, value: String)]
@@ -87,28 +87,12 @@ public struct S3Signer: Sendable {
 
     /// By encoded name, then by encoded value.
     private static func canonical(query: [(name: String, value: String)]) -> String {
-        query.map { (name: encoded($0.name), value: encoded($0.value)) }
+        query.map { (name: PercentEncoding.encode($0.name), value: PercentEncoding.encode($0.value)) }
             .sorted { a, b in
                 a.name == b.name
                     ? a.value.utf8.lexicographicallyPrecedes(b.value.utf8)
                     : a.name.utf8.lexicographicallyPrecedes(b.name.utf8)
             }
             .map { "\($0.name)=\($0.value)" }.joined(separator: "&")
-    }
-
-    /// Percent-encoded as signatures want it: everything but unreserved characters (RFC 3986), in capital digits.
-    public static func encoded(_ text: String, keepingSlashes: Bool = false) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "~"):
-                bytes.append(byte)
-            case UInt8(ascii: "/") where keepingSlashes: bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -9,7 +9,7 @@ import Rooms
 protocol ContentStore: Sendable {
     /// Clients send to the store and read from it, past the cluster. Content counts as sent when the store has been asked for it.
     var isElsewhere: Bool { get }
-    /// Where a client sends content to, if not to a gateway; not asked of a store that is not elsewhere.
+    /// The place to which a client sends content, if that is no gateway; not asked of a store that is not elsewhere.
     func place(for draft: UploadDraft, _ id: String, in room: RoomID, until end: Timestamp) -> MediaPlace?
     /// Begins to take content that a client sends to a gateway.
     func begin(_ id: String, in room: RoomID, _ draft: UploadDraft) async throws(MediaRefusal) -> any MediaUpload

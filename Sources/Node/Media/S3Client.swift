@@ -76,7 +76,7 @@ final class S3Client: Sendable {
 
     /// The store copies an object that has not been replaced since. Whether it was there.
     func copy(_ key: String, of etag: String?, to other: String) async throws(StoreFailure) -> Bool {
-        let source = S3Signer.encoded("\(bucket.name)/\(key)", keepingSlashes: true)
+        let source = PercentEncoding.encode("\(bucket.name)/\(key)", keepingSlashes: true)
         var headers = [(name: "x-amz-copy-source", value: source)]
         if let etag { headers.append(("x-amz-copy-source-if-match", etag)) }
         let answer = try await send(

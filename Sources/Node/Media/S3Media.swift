@@ -80,7 +80,7 @@ final class S3Media: ContentStore {
             digest: digest, isInline: ContentTypes.isInline(draft.contentType, beginning: beginning))
     }
 
-    /// Where a digest was announced, somebody has to have counted it: the store, or this node.
+    /// The store, or else this node, has to have counted a digest that was announced.
     private func digest(
         of object: S3Client.Object, at key: String, _ id: String, _ draft: UploadDraft
     ) async throws(StoreFailure) -> String {
@@ -96,11 +96,15 @@ final class S3Media: ContentStore {
     }
 
     private static let pieceBytes: Int64 = 1 << 20
+    /// For all pieces together: a message waits for them.
+    private static let countingMax = Duration.seconds(60)
 
     private func counted(_ object: S3Client.Object, at key: String) async throws(StoreFailure) -> String? {
         let hash = SHA256Stream()
         var offset: Int64 = 0
+        let end = ContinuousClock.now + Self.countingMax
         while offset < object.size {
+            guard ContinuousClock.now < end else { throw .unavailable }
             let part = offset..<min(object.size, offset + Self.pieceBytes)
             guard let bytes = try await client.read(key, part, of: object.etag), bytes.count == part.count else {
                 return nil

@@ -12,7 +12,7 @@ final class S3Server: Sendable {
     let port: Int
     let folder: String
 
-    /// Where the script is, and the environment in which Python finds its packages.
+    /// The script's place, and the environment in which Python finds its packages.
     private static let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
         path: "../../../tools/media/s3-server"
     )
