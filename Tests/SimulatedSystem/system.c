@@ -211,6 +211,19 @@ int pthread_detach(pthread_t thread) {
     return real(thread);
 }
 
+enum { lock_poll_nanoseconds = 20000 };
+
+/// A thread that holds a mutex may wait for its disk. Another one that wants the mutex lets simulated time go on until
+/// then, because the process's other threads only run when it waits here.
+int pthread_mutex_lock(pthread_mutex_t *mutex) {
+    typedef int (*lock)(pthread_mutex_t *);
+    REAL("pthread_mutex_lock", lock);
+    if (sim_self == NULL) return real(mutex);
+    int result;
+    while ((result = pthread_mutex_trylock(mutex)) == EBUSY) sim_sleep(lock_poll_nanoseconds);
+    return result;
+}
+
 // A condition's waiting threads, found by its address.
 typedef struct waiter {
     struct waiter *next;
