@@ -233,9 +233,8 @@ let package = Package(
         .target(
             name: "Simulator",
             dependencies: [
-                "SimulatedSystem", "StorageTestKit", "Node", "BotSwarmCore", "ChatModel", "Wire", "EventLoop",
-                "Transport", logging,
-                lifecycle,
+                "SimulatedSystem", "StorageTestKit", "Node", "BotSwarmCore", "ChatModel", "ChatroomClient", "Wire",
+                "EventLoop", "Transport", logging, lifecycle,
             ], path: "Tests/Simulator", swiftSettings: strict),
         program("simulate", ["SwimTestKit", "Simulator", logging], path: "tools/simulate"),
         .executableTarget(

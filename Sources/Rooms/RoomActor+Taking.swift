@@ -42,6 +42,8 @@ extension RoomActor {
         let leftAt = context.departed.value.remove(key, of: id)
         let notify = leftAt.flatMap { $0 >= ledSince ? state.info?.enterExitNotify : nil }
         perform(presence.announce(visitor, role: role(of: visitor), telling: notify, at: context.now()))
+        // This leader may have proposed a kick of its user already: what it asks for waits for that.
+        holdIfThrownOut(visitor.user, key)
         suspend(lane, isNew: isNew)
         tellVoice(of: visitor, at: context.now())
     }

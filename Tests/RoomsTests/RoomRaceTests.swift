@@ -55,6 +55,33 @@ struct RoomRaceTests {
         }
     }
 
+    @Test func `what a user sends who is announced to a new leader behind the proposal of its kick is refused`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let enteredAt = try await HostedRooms.run(directory) { hosted in
+            try await hosted.createRoom()
+            let enteredAt = HostedRooms.now()
+            try await hosted.ask(hosted.enter("eve"))
+            return enteredAt
+        }
+        try await HostedRooms.run(directory, create: false) { hosted in
+            await hosted.told.led(times: 1)
+            try await hosted.ask(hosted.enter("owner"))
+            var announce = try hosted.call("eve", .announce(Stay(profile: Profile(), enteredAt: enteredAt)))
+            announce.session?.request = nil
+            let (kick, behind) = (try Self.kick(hosted, "eve"), try hosted.send("eve", "behind"))
+            hosted.rooms.receive([kick, announce, behind])
+            let answers = [
+                await hosted.told.answer(to: try #require(kick.number)),
+                await hosted.told.answer(to: try #require(behind.number)),
+            ]
+            #expect(answers.map(Self.code) == [nil, .notInRoom])
+            #expect(Self.events(try await hosted.history()) == [.kicked])
+            #expect(try await hosted.history().count == 1)
+        }
+    }
+
     @Test func `a session that enters while its user is being thrown out enters after it`() async throws {
         var options = HostedRooms.Options()
         options.policy.conflictPolicy = .allow

@@ -17,8 +17,8 @@ extension ClusterStory {
                 for number in 0..<4 {
                     for node in 0..<plan.layout.nodes {
                         for room in Self.listenersRooms {
-                            group.addTask { await self.change(room, at: node, within: Self.handOverTakes) }
-                            group.addTask { await self.ask(room, at: node, within: Self.handOverTakes) }
+                            group.addTask { await self.change(room, at: node, within: self.handOverTakes) }
+                            group.addTask { await self.ask(room, at: node, within: self.handOverTakes) }
                         }
                     }
                     if number == 1 {
@@ -53,6 +53,27 @@ extension ClusterStory {
                 try await Task.sleep(for: .milliseconds(500))
             }
         }
+    }
+
+    /// Makes a change, under one ID until it is acked, at one node after the other.
+    /// - Parameter expected: a refusal that may be the answer, too.
+    func acked(_ method: String, _ path: String, _ body: String, id: String, or expected: Int? = nil) async throws
+        -> (status: Int, text: String)?
+    {
+        for attempt in 0..<200 {
+            let node = attempt % plan.layout.nodes
+            if let answer = await cluster.call(node, method, path, body, id: id) {
+                let text = String(decoding: answer.body, as: UTF8.self)
+                if 200..<300 ~= answer.status || answer.status == expected { return (answer.status, text) }
+                guard answer.status >= 500 else {
+                    complain(.refused, "\(method) \(path) at n\(node + 1): \(answer.status) \(text)")
+                    return nil
+                }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        complain(.notAcked, "\(method) \(path) was not acked in 200 tries")
+        return nil
     }
 
     private func change(_ room: String, at node: Int, within limit: Duration) async {

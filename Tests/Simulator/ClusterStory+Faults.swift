@@ -98,13 +98,14 @@ extension ClusterStory {
         case .isolate:
             let others =
                 (0..<plan.layout.nodes).filter { $0 != node }.map { UInt8($0 + 1) }
-                + [Self.swarmPlace, Self.listenersPlace, Self.tapsPlace]
+                + [Self.swarmPlace, Self.listenersPlace, Self.tapsPlace, Self.moderatedPlace]
             for other in others { cut(own, other) }
             try await Task.sleep(for: long)
             for other in others { heal(own, other) }
         case .storm:
             sim_reset(own, Self.swarmPlace)
             sim_reset(own, Self.tapsPlace)
+            sim_reset(own, Self.moderatedPlace)
         case .loss:
             sim_datagram_loss(300)
             try await Task.sleep(for: long)

@@ -64,18 +64,9 @@ extension ClusterStory {
     }
 
     private func told(of room: RoomID, at node: Int) async -> [String]? {
-        var all: [String] = []
-        var seq = 0
-        while true {
-            let query = "order=ASC&limit=100&afterSeq=\(seq)"
-            guard let page = await text(node, "/v1/rooms/\(room)/messages?\(query)") else { return nil }
-            let last = page.split(separator: "\"seq\":").last.flatMap { Int($0.prefix { $0.isNumber }) }
-            guard let last, last > seq else { break }
-            all.append(page)
-            seq = last
-        }
+        guard var all = await history(of: room.text, at: node) else { return nil }
         if room.text == Self.tapsRoom { lookForAmended(in: all, "at n\(node + 1) in the end", upTo: .max, isAll: true) }
-        for part in ["queue", "tallies"] {
+        for part in ["queue", "tallies", "polls", "held", "reports"] {
             guard let told = await text(node, "/v1/rooms/\(room)/\(part)") else { return nil }
             all.append(told)
         }
@@ -86,6 +77,35 @@ extension ClusterStory {
             all.append("\(kind) \(users)")
         }
         return all
+    }
+
+    /// All pages of what a room keeps, the oldest first; nil where the node does not tell.
+    private func history(of room: String, at node: Int) async -> [String]? {
+        struct Page: Decodable {
+            struct Shown: Decodable { var seq: UInt64 }
+            var messages: [Shown]
+        }
+        var all: [String] = []
+        var seq: UInt64 = 0
+        while true {
+            let query = "order=ASC&limit=100&afterSeq=\(seq)"
+            guard let text = await text(node, "/v1/rooms/\(room)/messages?\(query)"),
+                let page = try? JSONDecoder().decode(Page.self, from: Data(text.utf8))
+            else { return nil }
+            guard let last = page.messages.last?.seq, last > seq else { return all }
+            all.append(text)
+            seq = last
+        }
+    }
+
+    /// The same of any node that tells.
+    func history(of room: String) async throws -> [String] {
+        for attempt in 0..<60 {
+            if let pages = await history(of: room, at: attempt % plan.layout.nodes) { return pages }
+            try await Task.sleep(for: .milliseconds(500))
+        }
+        complain(.refused, "nobody tells the history of \(room)")
+        return []
     }
 
     private func text(_ node: Int, _ path: String) async -> String? { await cluster.text(node, path) }

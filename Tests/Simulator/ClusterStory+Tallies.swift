@@ -67,26 +67,11 @@ extension ClusterStory {
         }
     }
 
-    /// Under one ID until it is acked, at one node after the other.
     private func done(_ path: String, _ body: String, id: String) async throws -> String? {
-        for attempt in 0..<200 {
-            let node = attempt % plan.layout.nodes
-            let answer = await cluster.call(node, "POST", "\(Self.path)/\(path)", body, id: id)
-            if let answer {
-                let text = String(decoding: answer.body, as: UTF8.self)
-                if 200..<300 ~= answer.status { return text }
-                guard answer.status >= 500 else {
-                    complain(.refused, "POST \(path) at n\(node + 1): \(answer.status) \(text)")
-                    return nil
-                }
-            }
-            try await Task.sleep(for: .milliseconds(200))
-        }
-        complain(.notAcked, "POST \(path) was not acked in 200 tries")
-        return nil
+        try await acked("POST", "\(Self.path)/\(path)", body, id: id)?.text
     }
 
-    private static func messageID(in answer: String) -> String? {
+    static func messageID(in answer: String) -> String? {
         answer.range(of: #""messageId":""#).map { String(answer[$0.upperBound...].prefix { $0 != "\"" }) }
     }
 

@@ -23,7 +23,7 @@ extension ClusterStory {
     func lookForDelays(_ report: RunReport) {
         // Bots of a show lose their connections, and wait before they come back.
         guard plan.conversation == .chat else { return }
-        let limit = plan.faultCount == 0 ? Duration.milliseconds(50) : Self.handOverTakes
+        let limit = plan.faultCount == 0 ? Duration.milliseconds(50) : handOverTakes
         for kind in [LatencyKind.ack, .enter] {
             guard let longest = report.longest(kind) else { continue }
             trace("\(kind) took \(longest) at most")
@@ -32,8 +32,9 @@ extension ClusterStory {
         if !report.errors.isEmpty { complain(.refused, "requests of bots were refused with \(report.errors)") }
     }
 
-    /// The time of a call while leadership goes to a replica that lacks nothing: less than a tick of the log.
-    static let handOverTakes = Duration.milliseconds(90)
+    /// The time of a call while leadership goes to a replica that lacks nothing: less than a tick of the log. Where syncs
+    /// and ways are slow, some twenty of both come one after another.
+    var handOverTakes: Duration { .milliseconds(90 + 40 * Int64(plan.layout.slowMilliseconds ?? 0)) }
 
     /// The time of a call at a node that can't reach the room's leader: until it knows that, and gives up.
     static let answerTakes = Duration.seconds(6)

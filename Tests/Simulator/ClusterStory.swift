@@ -62,6 +62,9 @@ public final class ClusterStory: Sendable {
         case chat
         /// Seats, moderation, barrage, people who come and go.
         case show
+        /// As chat; besides, members of another room vote, report and have messages held, users are banned and muted, and a
+        /// room is deleted and had back.
+        case moderated
     }
 
     public struct Plan: Sendable {
@@ -111,6 +114,8 @@ public final class ClusterStory: Sendable {
     public var happened: [String: Int] { counts.withLock { $0 } }
 
     static let swarmPlace: UInt8 = 200
+    /// Of the members of ``ModeratedRoom``.
+    static let moderatedPlace: UInt8 = 203
 
     func complain(_ complaint: Complaint) { complaints.withLock { $0.append(complaint) } }
     func complain(_ kind: Complaint.Kind, _ text: String) { complain(Complaint(kind, text)) }
@@ -150,7 +155,7 @@ public final class ClusterStory: Sendable {
         // Bots ask every 15 s whether their node is there still; a viewer who is deaf for so long after all is over is lost.
         scenario.drainSeconds = 45
         switch plan.conversation {
-        case .chat: scenario.stages = [Scenario.chat(rate: plan.rate, seconds: plan.seconds)]
+        case .chat, .moderated: scenario.stages = [Scenario.chat(rate: plan.rate, seconds: plan.seconds)]
         case .show:
             scenario.name = "mixed"
             scenario.managersPerRoom = 1
@@ -158,6 +163,40 @@ public final class ClusterStory: Sendable {
                 rate: plan.rate / 2, barrageRate: 2, scale: 0.3, seconds: plan.seconds)
         }
         return scenario
+    }
+
+    /// Those in which something else is done than bots do.
+    private var otherRooms: [String] {
+        [Self.tapsRoom] + (plan.conversation == .moderated ? [ModeratedRoom.id, Self.deletedRoom, HastyRoom.id] : [])
+    }
+
+    /// - Returns: it ends when all was compared with what was acked.
+    private func beginModeration(_ target: SwarmTarget) async throws -> Task<Void, any Error> {
+        guard plan.conversation == .moderated, await ModeratedRoom.make(self), await HastyRoom.make(self),
+            await makeDeleted()
+        else { return Task {} }
+        let ended = Mutex<Result<Void, any Error>?>(nil)
+        // The sockets of clients are where the first one is opened.
+        SimulatedHost(place: Self.moderatedPlace).run("members") {
+            do {
+                let room = ModeratedRoom(self, target)
+                let hasty = try HastyRoom(self, target, observer: room.client("observer"))
+                async let first: Void = room.run()
+                async let second: Void = hasty.run()
+                _ = try await (first, second)
+                while !self.tapsEnd.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(100)) }
+                try await room.judge()
+                try await hasty.judge()
+                ended.withLock { $0 = .success(()) }
+            } catch {
+                ended.withLock { $0 = .failure(error) }
+            }
+        }
+        return Task {
+            try await self.deleteAndUndelete()
+            while ended.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(100)) }
+            try ended.withLock { try $0?.get() }
+        }
     }
 
     private func makeRooms(_ scenario: Scenario, _ names: BotNames) async -> [RoomID]? {
@@ -212,6 +251,7 @@ public final class ClusterStory: Sendable {
         }
         let tappers = Tappers(at: Self.tapsPlace, gateways, target, self)
         let gifts = Task { try await self.give() }
+        let moderation = try await beginModeration(target)
         let faults = Task { try await self.disturb() }
         while outcome.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(50)) }
         isOver.withLock { $0 = true }
@@ -220,6 +260,7 @@ public final class ClusterStory: Sendable {
         tapsEnd.withLock { $0 = true }
         try await gifts.value
         try await judgeTallies(tappers)
+        try await moderation.value
         let report = try outcome.withLock { try $0?.get() }
         guard let report else { return }
         if isLossless {
@@ -227,7 +268,7 @@ public final class ClusterStory: Sendable {
             await lookForRepairs()
         }
         try await everybodyIsCounted(at: Array(0..<plan.layout.nodes), "in the end")
-        try await compareReplicas(of: rooms + (Self.listenersRooms + [Self.tapsRoom]).compactMap { RoomID($0) })
+        try await compareReplicas(of: rooms + (Self.listenersRooms + otherRooms).compactMap { RoomID($0) })
         if plan.ages { try await age(rooms) }
         count("acked", Int(report.acked))
         count("delivered", Int(report.delivered))

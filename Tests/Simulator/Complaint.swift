@@ -48,6 +48,27 @@ public struct Complaint: Sendable, CustomStringConvertible {
         case totalToldWrongly
         /// A message is shown as it was before an amendment that was acked.
         case notAmended
+        /// The counts of a poll are not the votes that were acked, or a vote is taken twice.
+        case pollWrong
+        /// A held message is there although it was denied, is not there although it was allowed, is there twice, or both
+        /// was allowed and denied; or its sender was not told that it was denied.
+        case heldWrongly
+        /// A report that was acked is not listed, or is listed twice.
+        case reportWrong
+        /// A ban or a mute in all rooms does not hold at a node, or still holds after it was lifted.
+        case sanctionWrong
+        /// A room is still there after it was deleted, or was had back with something else than it had.
+        case deletionWrong
+        /// Somebody who was put out, or silenced, is refused what was done before.
+        case doneAndRefused
+        /// What a session asked for first was done later, or undid what it asked for later.
+        case outOfOrder
+        /// Somebody spoke on after being kicked.
+        case spokeAfterKick
+        /// A call of the server API that says of no other that it is the same was done twice.
+        case doneTwice
+        /// Somebody who has left has a seat.
+        case seatOfGone
         /// The story has not come to its end within its time.
         case endless
     }

@@ -32,13 +32,13 @@ final class Viewers: Sendable {
     /// The text of a message that they know by its number.
     static func text(_ number: UInt32) -> String { "no.\(String(100_000_000 + number).dropFirst())" }
 
-    private static let handshake = Array(
+    static let handshake = Array(
         ("GET /v1/ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
             + "Sec-WebSocket-Protocol: chatroom.v1.json\r\n\r\n").utf8)
 
     /// A text frame as clients send it, masked with zeros.
-    private static func frame(_ text: String) -> [UInt8] {
+    static func frame(_ text: String) -> [UInt8] {
         let count = text.utf8.count
         let head: [UInt8] = count < 126 ? [0x80 | UInt8(count)] : [0x80 | 126, UInt8(count >> 8), UInt8(count & 255)]
         return [0x81] + head + [0, 0, 0, 0] + Array(text.utf8)

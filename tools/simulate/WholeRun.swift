@@ -30,6 +30,10 @@ struct WholeRun {
             if plan.faults.count > 1 { plan.faults = ClusterStory.showFaults }
             words.remove(at: place)
         }
+        if let place = words.firstIndex(of: "--moderated") {
+            plan.conversation = .moderated
+            words.remove(at: place)
+        }
         if let place = words.firstIndex(of: "--ages") {
             plan.ages = true
             words.remove(at: place)

@@ -19,7 +19,9 @@ if words.first == "gossip" {
 }
 
 func usage() -> Int32 {
-    print("usage: simulate cluster [--seed N | --seeds COUNT --from SEED] [--show] [--fault NAME] [--nodes COUNT]")
+    print(
+        "usage: simulate cluster [--seed N | --seeds COUNT --from SEED] [--show | --moderated] [--fault NAME] [--nodes COUNT]"
+    )
     print("                [--loops COUNT] [--faults COUNT] [--seconds N] [--ages] [--trace 1]")
     print("                [--senders COUNT] [--barrage ITEMS-A-SECOND] [--slow MILLISECONDS]")
     print("       simulate size [--nodes COUNT] [--viewers COUNT] [--messages COUNT] [--seed N] [--trace 1]")
