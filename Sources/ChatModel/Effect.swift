@@ -111,6 +111,9 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case held = 20
     /// One that was denied, for a while; key: the same.
     case denied = 21
+    /// That a message was held, which the app's webhook is owed: `RoomLifeEvent`; key: the log entry that did it. The row
+    /// `.webhook` says that there are any.
+    case owedHeld = 30
 }
 
 /// One row of a room's catalogue put or removed (`value` nil). Values are encoded by the host, keys are text.
@@ -147,6 +150,7 @@ public indirect enum CatalogueValue: Sendable, Hashable {
     case report(MessageReport)
     case held(HeldRecord)
     case denied(DeniedRecord)
+    case owedHeld(RoomLifeEvent)
 }
 
 /// A robot that is here, as its room keeps it.

@@ -59,6 +59,9 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Held messages: the action HOLD in the setting of moderation, the fact `hold`, the commands `decideHeld` and
     /// `withdrawHeld`, the rows `held` and `denied`, and the webhook's kind HELD.
     case held
+    /// A row for each held message that the webhook is owed: the fact `owesByRow`, and the rows `owedHeld` that follow
+    /// from it.
+    case owedRows
     /// Lives of history: the setting `historyDays` of a room, and files of other lives than the standard one.
     case lives
     /// Looking for messages: the operation `search`.
@@ -70,7 +73,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .lives, .search, .imports:
+            .polls, .reports, .held, .owedRows, .lives, .search, .imports:
             FeatureLevel(2)
         }
     }
@@ -78,7 +81,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .sanctions, .lives, .imports: nil
+        case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports: nil
         case .seats: "seats"
         case .pins: "pin"
         case .amend: "amend"

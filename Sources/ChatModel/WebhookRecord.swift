@@ -7,13 +7,15 @@ public struct WebhookRecord: Sendable, Hashable {
     public var firstSeq: UInt64 = 0
     /// When that was accepted, or the message delivered before it.
     public var since = Timestamp(0)
-    /// Openings and closings that have not been delivered, and messages that were held, oldest first; at most `eventsMax`
-    /// and `heldMax`.
+    /// Openings and closings that have not been delivered, oldest first, at most `eventsMax`; and messages that were held
+    /// before the cluster's level brought them rows of their own, at most `heldMax`.
     public var events: [RoomLifeEvent] = []
     /// How many older ones, and reports, were forgotten at their bounds, or with their room.
     public var forgotten: Int64 = 0
     /// The log entry of the first report that has not been delivered; 0: all are.
     public var firstReport: UInt64 = 0
+    /// The log entry of the first `.owedHeld` row; 0: there is none.
+    public var firstHeld: UInt64 = 0
 
     /// At the bound the oldest is forgotten and counted: the newest tell how the room stands.
     public static let eventsMax = 64
@@ -22,7 +24,7 @@ public struct WebhookRecord: Sendable, Hashable {
 
     public init() {}
 
-    public var isEmpty: Bool { firstSeq == 0 && events.isEmpty && forgotten == 0 && firstReport == 0 }
+    public var isEmpty: Bool { firstSeq == 0 && events.isEmpty && forgotten == 0 && firstReport == 0 && firstHeld == 0 }
 }
 
 /// That a room was opened or closed, or a message held, which has no seq of its own.

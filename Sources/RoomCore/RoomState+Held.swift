@@ -28,7 +28,7 @@ extension RoomState {
         put(record.with(command.facts.copies), &outcome)
         adoptShared(command, &outcome)
         referHeld(to: fields.body, copies: command.facts.copies, until: record.expiresAt, &outcome)
-        if fields.webhook { owe(.held, for: command, &outcome) }
+        if fields.webhook { oweHold(for: command, &outcome) }
         outcome.notices.append(.held(record))
         return .held(heldID: record.id)
     }

@@ -9,6 +9,21 @@ extension RoomState {
     /// Whether anything is owed.
     public var isOwing: Bool { @inline(never) get { !owed.isEmpty } }
 
+    /// The log entry of the newest opening, closing or held message that is owed; 0: none is.
+    public var lastOwedEvent: UInt64 { @inline(never) get { max(owed.events.last?.index ?? 0, lastOwedHold) } }
+
+    private var lastOwedHold: UInt64 { owedHolds.isEmpty ? 0 : owedHolds[owedHolds.count - 1].index }
+
+    /// Held messages behind a log entry that are owed by rows of their own, the oldest first.
+    public func owedHolds(after index: UInt64, countMax: Int) -> [RoomLifeEvent] {
+        var held: [RoomLifeEvent] = []
+        for event in owedHolds where event.index > index {
+            guard held.count < countMax else { break }
+            held.append(event)
+        }
+        return held
+    }
+
     /// Whether nothing is owed any more of what that delivery brought.
     public func knowsDelivered(_ progress: WebhookProgress) -> Bool {
         let owesMessages =
@@ -16,7 +31,8 @@ extension RoomState {
         let owesEvents =
             progress.eventIndex > 0
             && (owed.forgotten > 0 || owed.events.contains { $0.index <= progress.eventIndex }
-                || owed.firstReport > 0 && owed.firstReport <= progress.eventIndex)
+                || owed.firstReport > 0 && owed.firstReport <= progress.eventIndex
+                || owed.firstHeld > 0 && owed.firstHeld <= progress.eventIndex)
         return !owesMessages && !owesEvents
     }
 
@@ -28,10 +44,47 @@ extension RoomState {
         putOwed(&outcome)
     }
 
-    /// The room was opened or closed, or a message held.
+    /// The room was opened or closed.
     mutating func owe(_ kind: RoomLifeEvent.Kind, for command: Command, _ outcome: inout Outcome) {
         guard command.facts.webhook else { return }
         addOwed(RoomLifeEvent(kind: kind, index: outcome.stamp.index, after: lastSeq, time: outcome.time), &outcome)
+    }
+
+    /// A message was held. It costs one row, however many are owed.
+    mutating func oweHold(for command: Command, _ outcome: inout Outcome) {
+        guard command.facts.webhook else { return }
+        let event = RoomLifeEvent(kind: .held, index: outcome.stamp.index, after: lastSeq, time: outcome.time)
+        let before = owed
+        if command.facts.owesByRow {
+            giveRowsToHolds(&outcome)
+            owedHolds.append(event)
+            outcome.rows.append(row(of: event))
+        } else {
+            owed.events.append(event)
+        }
+        if owed.events.count(where: \.isHeld) + owedHolds.count > WebhookRecord.heldMax { forgetOldestHold(&outcome) }
+        owed.firstHeld = owedHolds.first?.index ?? 0
+        if owed != before { putOwed(&outcome) }
+    }
+
+    /// Those that were held before the level brought rows of their own get theirs, once. They are newer than all that have
+    /// one.
+    private mutating func giveRowsToHolds(_ outcome: inout Outcome) {
+        let former = owed.events.filter(\.isHeld)
+        guard !former.isEmpty else { return }
+        owed.events.removeAll(where: \.isHeld)
+        for event in former { outcome.rows.append(row(of: event)) }
+        owedHolds.append(contentsOf: former)
+    }
+
+    /// Those with rows are older than all others.
+    private mutating func forgetOldestHold(_ outcome: inout Outcome) {
+        owed.forgotten &+= 1
+        if let first = owedHolds.popFirst() {
+            outcome.rows.append(removal(of: first))
+        } else if let oldest = owed.events.firstIndex(where: \.isHeld) {
+            owed.events.remove(at: oldest)
+        }
     }
 
     /// A message was reported. Only the first report that is owed is written down: all after it follow from it.
@@ -70,18 +123,19 @@ extension RoomState {
             owed.firstReport = 0
         }
         // Held messages have gone with the room, and their IDs mean nothing any more.
-        owed.forgotten &+= Int64(owed.events.count { $0.kind == .held })
-        owed.events.removeAll { $0.kind == .held }
+        owed.forgotten &+= Int64(owed.events.count(where: \.isHeld) + owedHolds.count)
+        owed.events.removeAll(where: \.isHeld)
+        for event in owedHolds { outcome.rows.append(removal(of: event)) }
+        owedHolds = Fifo()
+        owed.firstHeld = 0
         for index in owed.events.indices { owed.events[index].after = 0 }
         addOwed(event, &outcome)
     }
 
     private mutating func addOwed(_ event: RoomLifeEvent, _ outcome: inout Outcome) {
         owed.events.append(event)
-        let isHeld = event.kind == .held
-        let count = owed.events.count { ($0.kind == .held) == isHeld }
-        if count > (isHeld ? WebhookRecord.heldMax : WebhookRecord.eventsMax),
-            let oldest = owed.events.firstIndex(where: { ($0.kind == .held) == isHeld })
+        if owed.events.count(where: { !$0.isHeld }) > WebhookRecord.eventsMax,
+            let oldest = owed.events.firstIndex(where: { !$0.isHeld })
         {
             owed.events.remove(at: oldest)
             owed.forgotten &+= 1
@@ -98,6 +152,11 @@ extension RoomState {
         }
         if progress.eventIndex > 0 {
             owed.events.removeAll { $0.index <= progress.eventIndex }
+            while let first = owedHolds.first, first.index <= progress.eventIndex {
+                owedHolds.removeFirst()
+                outcome.rows.append(removal(of: first))
+            }
+            owed.firstHeld = owedHolds.first?.index ?? 0
             owed.forgotten = 0
             _ = forgetReports(through: progress.eventIndex, areLost: false)
         }
@@ -109,4 +168,15 @@ extension RoomState {
         outcome.rows.append(
             CatalogueChange(kind: .webhook, key: "", value: owed.isEmpty ? nil : .webhook(owed)))
     }
+    private func row(of event: RoomLifeEvent) -> CatalogueChange {
+        CatalogueChange(kind: .owedHeld, key: String(event.index, radix: 36), value: .owedHeld(event))
+    }
+
+    private func removal(of event: RoomLifeEvent) -> CatalogueChange {
+        CatalogueChange(kind: .owedHeld, key: String(event.index, radix: 36), value: nil)
+    }
+}
+
+extension RoomLifeEvent {
+    fileprivate var isHeld: Bool { kind == .held }
 }

@@ -26,6 +26,9 @@ public struct RoomState: Sendable {
     var ledger = CommandLedger()
     /// The debt to the app's webhook.
     var owed = WebhookRecord()
+    /// Held messages that it is owed by rows of their own, oldest first; with those in `owed` at most
+    /// `WebhookRecord.heldMax`.
+    var owedHolds = Fifo<RoomLifeEvent>()
     /// The last room of this ID, which was deleted and can be had back; nil while there is a room.
     var deleted: DeletedRoom?
     /// Unkept messages of the log entry at hand: with its index they make message IDs. A state is restored between
@@ -71,6 +74,7 @@ public struct RoomState: Sendable {
             records: rows.compactMap { row in
                 if case .upload(let record)? = row.value { (row.key, record) } else { nil }
             })
+        var holds: [RoomLifeEvent] = []
         var (pollRecords, votes): ([PollRecord], [(key: String, votes: PollVotes)]) = ([], [])
         reports = ReportTable(
             rows.compactMap { row in if case .report(let report)? = row.value { report } else { nil } })
@@ -100,11 +104,14 @@ public struct RoomState: Sendable {
                 held.put(record)
             case .denied(let record):
                 denials.append(record)
+            case .owedHeld(let event):
+                holds.append(event)
             case .room, .deletedRoom, .command, .taps, .upload, .report, nil:
                 break
             }
         }
         denied = DeniedTable(records: denials)
+        owedHolds = Fifo(holds.sorted { $0.index < $1.index })
         slow = SlowMode(times: times)
         polls = PollTable(pollRecords, votes: votes)
         taps = TapLives(rows)

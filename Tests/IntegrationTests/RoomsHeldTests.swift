@@ -267,6 +267,57 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a webhook that was away is told of all, decided or not, in order, from a backup too`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("r", creator: "owner")
+                try await moderate(node)
+                let receiver = FakeReceiver()
+                try await receiver.start()
+                let (url, port) = (await receiver.url, await receiver.port)
+                let set = try await node.api(
+                    "PUT", "/v1/webhook", #"{"url":"\#(url)","secret":"s","events":["held","message"]}"#)
+                #expect(set.status == 200)
+                await receiver.stop()
+                let ann = try await TestClient.entered(node, "ann", room)
+                var ids = [try await ann.hold(room, "iffy 1")]
+                try await ann.send(room, "between")
+                for number in 2...4 { ids.append(try await ann.hold(room, "iffy \(number)")) }
+                #expect(try await node.api("POST", "/v1/rooms/r/held/\(ids[0])/allow").status == 200)
+                #expect(try await node.api("POST", "/v1/rooms/r/held/\(ids[1])/deny").status == 200)
+                try await ann.done(.recall(RecallRequest(room: room, messageID: ids[2])))
+                let backup = try await node.api("POST", "/v1/backup")
+                let copies = try #require(try backup.fields()["copies"] as? [[String: Any]])
+                let directory = try #require(copies.first?["directory"] as? String)
+                await node.kill()
+
+                func expectAll(_ node: TestNode) async throws {
+                    let later = FakeReceiver()
+                    try await later.start(port: port)
+                    try await node.start()
+                    let items = try await later.wait("all items") { calls -> [WebhookItem]? in
+                        var known: Set<String> = []
+                        let items = try calls.flatMap {
+                            try WireJSON.decode(WebhookBatch.self, from: $0.body, limits: false).items
+                        }.filter { known.insert($0.id).inserted }
+                        return items.count >= 6 ? items : nil
+                    }
+                    #expect(items.map(\.event) == [.held, .message, .held, .held, .held, .message])
+                    #expect(items.compactMap(\.heldID) == ids)
+                    let texts = items.map { $0.message?.text }
+                    #expect(texts == [nil, "between", nil, nil, "iffy 4", "iffy 1"])
+                    // They are owed no more.
+                    try await poll("nothing waits") { try await node.metric("chatroom_webhook_lag_seconds") == 0 }
+                    await later.stop()
+                    await node.kill()
+                }
+                try await expectAll(node)
+                let other = try TestNode()
+                let end = try await Program("chatroomctl", ["restore", "--config", other.configPath, directory]).ended()
+                #expect(end.status == 0, "\(end.output) \(end.errors)")
+                try await expectAll(other)
+            }
+        }
+
         @Test func `the server API lists and decides, and the webhook is told, also after a kill`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("r", creator: "owner")

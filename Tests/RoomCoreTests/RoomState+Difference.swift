@@ -53,6 +53,7 @@ extension RoomState {
         if taps.nextSweep != other.taps.nextSweep { return "the sweep of windows" }
         if deleted?.tallies.all != other.deleted?.tallies.all { return "tallies of the deleted room" }
         if owed != other.owed { return "owed" }
+        if owedHolds != other.owedHolds { return "held messages that are owed" }
         if deleted?.record != other.deleted?.record { return "deleted room" }
         let kept = { (state: RoomState) in
             Dictionary(uniqueKeysWithValues: (state.deleted?.members.records.entries.map { $0 }) ?? [])

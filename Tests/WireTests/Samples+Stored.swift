@@ -60,6 +60,7 @@ extension Samples {
         facts.amended = maybe { $0.wholeMessage() }
         facts.mediaID = maybe { $0.text(64) }
         facts.hold = maybe { HoldPolicy(seconds: $0.int64(), onExpiry: $0.any(HoldExpiry.self)) }
+        facts.owesByRow = bool()
         facts.sharedUploads = list { SharedUpload(mediaID: $0.text(64), record: $0.uploadRecord()) }
         let actor: Actor =
             switch int(0...3) {
@@ -107,14 +108,15 @@ extension Samples {
     mutating func webhookRecord() -> WebhookRecord {
         var record = WebhookRecord()
         (record.firstSeq, record.since, record.forgotten) = (uint64(), time(), int64())
-        record.firstReport = uint64()
-        record.events = list {
-            var event = RoomLifeEvent(
-                kind: $0.any(RoomLifeEvent.Kind.self), index: $0.uint64(), after: $0.uint64(), time: $0.time())
-            (event.lostFrom, event.lostTo) = ($0.uint64(), $0.uint64())
-            return event
-        }
+        (record.firstReport, record.firstHeld) = (uint64(), uint64())
+        record.events = list { $0.lifeEvent() }
         return record
+    }
+
+    private mutating func lifeEvent() -> RoomLifeEvent {
+        var event = RoomLifeEvent(kind: any(RoomLifeEvent.Kind.self), index: uint64(), after: uint64(), time: time())
+        (event.lostFrom, event.lostTo) = (uint64(), uint64())
+        return event
     }
 
     /// One catalogue value of every kind and shape.
@@ -153,6 +155,7 @@ extension Samples {
         ]
         return [
             (.held, .held(heldRecord())), (.denied, .denied(deniedRecord())),
+            (.owedHeld, .owedHeld(lifeEvent())),
             (.upload, .upload(uploadRecord())), (.report, .report(report(stored: true))),
             (.room, .room(record)), (.member, .member(member)), (.queue, .queue(element(), position: int64())),
             (.slow, .time(time())), (.robot, .robot(RobotRecord(profile: profile(), enteredAt: time()))),

@@ -1,5 +1,6 @@
 import ChatModel
 import EventLoop
+import GroupDriver
 import Moderation
 import RoomCore
 import Telemetry
@@ -63,6 +64,7 @@ extension RoomActor {
     private func hold(_ command: inout Command) throws(ChatError) {
         guard case .post(let draft) = command.body, draft.isKept else { throw Self.refused }
         command.facts.hold = context.callbacks.value.hold
+        command.facts.owesByRow = context.cluster.level.brings(.owedRows)
     }
 
     /// There is no word of the hook.

@@ -39,7 +39,7 @@ extension RoomActor {
         WebhookSlice(
             progress: WebhookProgress(
                 incarnation: state.incarnation ?? Incarnation(0), seq: state.lastSeq, time: context.now(),
-                eventIndex: max(state.webhook?.events.last?.index ?? 0, state.lastReport)))
+                eventIndex: max(state.lastOwedEvent, state.lastReport)))
     }
 
     /// The items after `progress`, at most `limit` items, in order. `completion` is called on the loop, at once or when
@@ -52,7 +52,6 @@ extension RoomActor {
         var slice = WebhookSlice(progress: WebhookProgress(incarnation: incarnation))
         slice.progress.eventIndex = progress?.eventIndex ?? 0
         guard let owed = state.webhook else { return completion(slice) }
-        slice.forgotten = owed.forgotten
         slice.progress.time = owed.since
         var next = owed.firstSeq == 0 ? state.lastSeq + 1 : owed.firstSeq
         if let progress, progress.incarnation == incarnation, progress.seq >= next {
@@ -61,12 +60,12 @@ extension RoomActor {
         }
         slice.progress.seq = next - 1
         guard next <= state.lastSeq else {
-            fill(&slice, owed, [], reachable: next, limit, settings)
+            fill(&slice, [], reachable: next, limit, settings)
             return completion(slice)
         }
         let reachable = min(firstReachable, turn.unwrittenFrom ?? .max)
         if next >= reachable, let messages = tail.messages(after: next - 1, lastSeq: state.lastSeq, limit: limit) {
-            fill(&slice, owed, messages, reachable: next, limit, settings)
+            fill(&slice, messages, reachable: next, limit, settings)
             return completion(slice)
         }
         var query = HistoryRequest()
@@ -80,7 +79,7 @@ extension RoomActor {
             var slice = slice
             // Messages that neither history nor the tail has are expired.
             let end = page.more ? (page.messages.last?.seq ?? next - 1) + 1 : reachable
-            room.fill(&slice, owed, page.messages, reachable: end, limit, settings)
+            room.fill(&slice, page.messages, reachable: end, limit, settings)
             completion(slice)
         }
     }
@@ -98,10 +97,11 @@ extension RoomActor {
     /// Puts messages and what lies between them into the slice.
     /// - Parameter reachable: seqs below it that are not among the messages are lost.
     private func fill(
-        _ slice: inout WebhookSlice, _ owed: WebhookRecord, _ messages: [Message], reachable: UInt64, _ limit: Int,
-        _ settings: WebhookSettings
+        _ slice: inout WebhookSlice, _ messages: [Message], reachable: UInt64, _ limit: Int, _ settings: WebhookSettings
     ) {
-        var events = owedEvents(owed, after: slice.progress.eventIndex, limit)[...]
+        // As they are now: history may have been read meanwhile.
+        slice.forgotten = state.webhook?.forgotten ?? 0
+        var events = owedEvents(after: slice.progress.eventIndex, limit)[...]
         var bytes = 0
         for message in messages {
             guard let seq = message.seq, seq > slice.progress.seq else { continue }
@@ -121,7 +121,8 @@ extension RoomActor {
             }
             if slice.progress.seq == state.lastSeq { add(&events, before: .max, to: &slice, &bytes, limit, settings) }
         }
-        slice.more = slice.progress.seq < state.lastSeq || !events.isEmpty
+        // Those that nobody wants are not counted: there may be more behind them.
+        slice.more = slice.progress.seq < state.lastSeq || !owedEvents(after: slice.progress.eventIndex, 0).isEmpty
     }
 
     private func addLost(through last: UInt64, to slice: inout WebhookSlice) {
@@ -181,11 +182,12 @@ extension RoomActor {
     }
 
     /// Everything that is owed besides messages, in the order of the log: at least `limit` of it, where there is as much.
-    private func owedEvents(_ owed: WebhookRecord, after index: UInt64, _ limit: Int) -> [OwedEvent] {
-        let events = owed.events.filter { $0.index > index }.map { OwedEvent.life($0) }
+    private func owedEvents(after index: UInt64, _ limit: Int) -> [OwedEvent] {
+        let events = (state.webhook?.events ?? []).filter { $0.index > index }
         // One more than fit tells that there is more.
+        let held = state.owedHolds(after: index, countMax: limit + 1)
         let reports = state.owedReports(after: index, countMax: limit + 1).map { OwedEvent.report($0) }
-        return (events + reports).sorted { $0.index < $1.index }
+        return ((events + held).map { OwedEvent.life($0) } + reports).sorted { $0.index < $1.index }
     }
 
     /// A message that waits, or has waited and was decided since.

@@ -35,6 +35,7 @@ public enum CatalogueCodec {
         case .report(let report): WireProtobuf.encode(StoredReport(report: report))
         case .held(let record): WireProtobuf.encode(record)
         case .denied(let record): WireProtobuf.encode(record)
+        case .owedHeld(let event): WireProtobuf.encode(event)
         }
     }
 
@@ -58,6 +59,7 @@ public enum CatalogueCodec {
         case .report: return .report(try stored(StoredReport.self, bytes, "row of a report").report)
         case .held: return .held(try stored(HeldRecord.self, bytes, "row of a held message"))
         case .denied: return .denied(try stored(DeniedRecord.self, bytes, "row of a denied message"))
+        case .owedHeld: return .owedHeld(try stored(RoomLifeEvent.self, bytes, "row of what is owed"))
         case .deletedRoom: return .deletedRoom(try stored(DeletedRoomRecord.self, bytes, "deleted room's row"))
         }
     }

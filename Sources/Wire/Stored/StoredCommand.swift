@@ -107,6 +107,7 @@ extension CommandFacts: WireMessage {
         try walker.optional(29, "hold", &hold)
         try walker.optional(30, "mediaId", &mediaID)
         try walker.repeated(31, "sharedUploads", &sharedUploads)
+        try walker.defaulted(40, "owesByRow", &owesByRow, default: false)
         guard W.isDecoding else { return }
         amended = stored?.message
         names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 })

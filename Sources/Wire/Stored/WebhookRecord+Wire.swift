@@ -9,6 +9,7 @@ extension WebhookRecord: WireMessage {
         try walker.repeated(3, "events", &events)
         try walker.shown(4, "forgotten", &forgotten)
         try walker.defaulted(6, "firstReport", &firstReport, default: 0)
+        try walker.defaulted(7, "firstHeld", &firstHeld, default: 0)
     }
 }
 
