@@ -256,7 +256,7 @@ public struct CommandFacts: Sendable, Hashable {
     public var keptSince: Timestamp?
     /// A post is to wait for a manager.
     public var hold: HoldPolicy?
-    /// What the webhook is owed of a held message has a row of its own.
+    /// A held message that the webhook is owed has a row of its own.
     public var owesByRow = false
     /// The ID of the place that a `registerUpload` asks for: `apply` knows no random numbers.
     public var mediaID: String? {

@@ -44,7 +44,8 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case pins
     /// Amended messages: the command `amend` with the fact `amended`, 360, and `editedAt` in rows of history.
     case amend
-    /// Tallies: the commands `tap` and `tally` with their rows, windows of taps on the link, and the push `tallies`.
+    /// Tallies: the commands `tap` and `tally` with their rows, windows of taps on the link, the push `tallies`, and the
+    /// restatement of it for lanes.
     case tallies
     /// Content that the cluster stores: the commands `registerUpload` and `completeUpload`, their row `upload`, `id` of a
     /// post's media, and the questions by which nodes pass content on.

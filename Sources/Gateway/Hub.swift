@@ -83,7 +83,7 @@ final class Hub {
     func broadcast(_ shared: SharedFrame, except excluded: [ClientConnection] = []) {
         lane.regroup()
         if let seqs = shared.keptSeqs { shown.show(seqs) }
-        if shared.traffic == .totals { totals.note(shared) }
+        if shared.traffic == .totals, !totals.note(shared) { return }
         var frames = LaneFrames(shared, of: room, countedIn: lane.buffers)
         let inStep = isStreamRead ? goOnWithStream(shared, except: excluded) : nil
         for audience in audiences where !audience.isEmpty {
@@ -162,8 +162,10 @@ final class Hub {
         tellGap([seqs], .slow)
     }
 
-    /// The room's stream goes on from what was shown: what its leader had still to tell nobody else tells.
+    /// The room's stream goes on from what was shown: what its leader had still to tell nobody else tells. The totals
+    /// follow, all of them: tallies may have been removed that nobody has told of.
     func goOn() {
+        totals = ToldTotals(of: room)
         let untold = shown.takeUntold()
         if !untold.isEmpty { tellGap(untold, .budget) }
     }

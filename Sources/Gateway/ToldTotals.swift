@@ -20,7 +20,9 @@ struct ToldTotals {
     init(of room: RoomID) { self.room = room }
 
     /// Takes a frame of totals, in whichever encoding it is.
-    mutating func note(_ frame: SharedFrame) {
+    /// - Returns: whether viewers are to be given it. A restatement, which begins with a push without totals, is for this
+    ///   table alone: viewers know of it all.
+    mutating func note(_ frame: SharedFrame) -> Bool {
         var pushes: [TalliesPush] = []
         func take(_ item: ServerItem) { if case .push(.tallies(let push)) = item { pushes.append(push) } }
         // A leader's own words: what can't be read of them no client could read.
@@ -29,7 +31,12 @@ struct ToldTotals {
         } else if let protobuf = frame.protobuf {
             Self.withPayload(protobuf) { try? ServerFrame.items(inProtobuf: $0, take) }
         }
-        for push in pushes { note(push.totals) }
+        for push in pushes {
+            // Those that do not follow have gone, and nobody is told of them again.
+            if push.totals.isEmpty { totals = [:] }
+            note(push.totals)
+        }
+        return !pushes.contains(where: \.totals.isEmpty)
     }
 
     private mutating func note(_ counts: [TallyCount]) {

@@ -5,6 +5,10 @@ import RoomCore
 struct Graces {
     /// Owners of transient elements who are not here, and when their grace ends.
     var absentOwners: [UserID: Timestamp] = [:]
+    /// Users who have left while others may still be announced: a seat that was on its way to one of them goes at once.
+    private(set) var departed: Set<UserID> = []
+    /// The seat of one who is beyond it goes with the grace of absent owners.
+    static let departedMax = 1_024
     /// Sessions whose node can't be reached, and when their grace ends.
     private(set) var unreachable: [PresenceKey: Timestamp] = [:] { didSet { unreachableVersion &+= 1 } }
     private(set) var unreachableVersion: UInt64 = 0
@@ -20,6 +24,21 @@ struct Graces {
     var doubtedSince: Timestamp?
 
     var isEmpty: Bool { absentOwners.isEmpty && unreachable.isEmpty }
+
+    /// - Parameter mayReturn: whether users who are not here may be announced still.
+    mutating func depart(_ user: UserID, mayReturn: Bool) {
+        guard mayReturn else { return forgetDeparted() }
+        if departed.count < Self.departedMax { departed.insert(user) }
+    }
+
+    mutating func arrive(_ user: UserID) {
+        if !departed.isEmpty { departed.remove(user) }
+    }
+
+    /// They are another leader's, or nobody is announced any more.
+    mutating func forgetDeparted() {
+        if !departed.isEmpty { departed = [] }
+    }
 
     /// The session can't be reached until then, or is not here.
     mutating func begin(_ key: PresenceKey, until end: Timestamp) {

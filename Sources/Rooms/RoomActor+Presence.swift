@@ -38,10 +38,12 @@ extension RoomActor {
                 cancelReads(of: visitor.key)
                 stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: nil))
             case .arrived(let user):
+                graces.arrive(user)
                 offer(.enter, user, presence.profile(of: user))
             case .departed(let user):
                 offer(.exit, user, nil)
                 clearSeats(of: [user])
+                graces.depart(user, mayReturn: isAnnouncing(at: context.now()))
             case .show(let notification):
                 show(notification)
             case .online(let online):
@@ -75,13 +77,13 @@ extension RoomActor {
 
     /// A session has taken a seat or given one, and its owner has left or was kicked while that was on its way through
     /// the log: the seat goes at once. A user whom the server API seats has the grace to enter; and one who has asked a
-    /// former leader is not here yet, but may be announced.
+    /// former leader is not here yet, but may be announced, unless this leader has seen that user leave.
     func clearSeatsOfGone(by proposal: Proposal) {
         guard case .session = proposal.origin, var owner = proposal.command.actor.user else { return }
         switch proposal.command.body {
         case .queueSet(let write, _):
             guard let named = write.owner else { break }
-            guard !mayBeAnnounced(named, at: context.now()) else { return }
+            guard graces.departed.contains(named) || !mayBeAnnounced(named, at: context.now()) else { return }
             owner = named
         case .queueSetMany: break
         default: return

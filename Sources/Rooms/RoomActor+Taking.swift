@@ -131,9 +131,13 @@ extension RoomActor {
     /// Whether a user of whom this leader knows nothing may be in the room all the same: lanes have the grace to announce
     /// who was here before this leader led.
     func mayBeAnnounced(_ user: UserID, at now: Timestamp) -> Bool {
+        isAnnouncing(at: now) && !state.isBarred(user, at: now) && kicked(user, since: ledSince) == nil
+    }
+
+    /// Whether lanes may still announce anybody who was here before this leader led.
+    func isAnnouncing(at now: Timestamp) -> Bool {
         guard let info = state.info, !info.closed, info.createdAt < ledSince else { return false }
         return now < ledSince.adding(seconds: context.policy.graceSeconds)
-            && !state.isBarred(user, at: now) && kicked(user, since: ledSince) == nil
     }
 
     /// Why a session was put out that goes on after its gateway's death as if it were still here: the gateway may not have

@@ -47,25 +47,33 @@ extension RoomActor {
         if let toldAt = totals.toldAt, now < toldAt + UInt64(context.policy.tallyPushMilliseconds) { return true }
         let changed = totals.changed
         (totals.changed, totals.isOpen) = ([], false)
-        let counts = (state.tallyList + state.pollCounts).filter { changed.contains($0.key) }
-        guard !counts.isEmpty, !presence.lanes.isEmpty else { return false }
+        let present = state.tallyList + state.pollCounts
+        let counts = present.filter { changed.contains($0.key) }
+        guard !changed.isEmpty, !presence.lanes.isEmpty else { return false }
         totals.toldAt = now
         touch()
+        // Some have gone: no lane tells them again.
+        if counts.count < changed.count { stream.tellEverybody(.frame(frame(of: [[], present]))) }
         // One frame for each encoding, for all viewers of all nodes.
-        stream.tellEverybody(.frame(frame(of: counts)))
+        if !counts.isEmpty { stream.tellEverybody(.frame(frame(of: [counts]))) }
         return false
     }
 
-    /// A lane that was told something by another leader, or may have lost something, gets all totals.
+    /// A lane that was told something by another leader, or may have lost something, gets all totals, in place of what it
+    /// was told before.
     func tellTotals(to lane: Lane) {
         let all = state.writtenTallies + state.pollCounts
-        if !all.isEmpty { stream.tell(lane, .frame(frame(of: all))) }
+        if !all.isEmpty { stream.tell(lane, .frame(frame(of: [all]))) }
     }
 
-    private func frame(of tallies: [Tally]) -> SharedFrame {
+    /// A push for each list. One without totals begins a restatement: lanes take what follows in place of what they were
+    /// told before, and give it to no viewer. Those of a version before give it to all, who learn nothing new from it.
+    private func frame(of lists: [[Tally]]) -> SharedFrame {
         var writer = stream.blankWriter
-        writer.append(
-            .tallies(TalliesPush(room: id, totals: tallies.map { TallyCount(key: $0.key, count: $0.total) })))
+        for tallies in lists {
+            writer.append(
+                .tallies(TalliesPush(room: id, totals: tallies.map { TallyCount(key: $0.key, count: $0.total) })))
+        }
         return writer.frame(.totals)
     }
 }

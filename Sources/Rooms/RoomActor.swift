@@ -99,6 +99,7 @@ actor RoomActor {
         // Nobody else is here; whoever has not come back within the grace has left.
         let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
         graces.absentOwners = [:]
+        graces.forgetDeparted()
         for owner in state.transientOwners { graces.absentOwners[owner] = graceEnd }
         touch()
     }

@@ -1,4 +1,5 @@
 import ChatModel
+import EventLoop
 import RoomProtocol
 import Testing
 import Wire
@@ -19,7 +20,28 @@ import Wire
         var writer = SharedFrameWriter(encodings)
         writer.append(
             .tallies(TalliesPush(room: room, totals: counts.map { TallyCount(key: $0.key, count: $0.value) })))
-        totals.note(writer.frame(.totals))
+        let isShown = totals.note(writer.frame(.totals))
+        #expect(isShown)
+    }
+
+    @Test(arguments: [ClientEncodings.json, .protobuf, [.json, .protobuf]])
+    mutating func `a tally that a restatement lacks is not told again, and no viewer is given it`(
+        in encodings: ClientEncodings
+    ) {
+        note(["gone": 7, "like": 1])
+        note(["gone": 8])
+        var writer = SharedFrameWriter(encodings)
+        writer.append(.tallies(TalliesPush(room: room, totals: [])))
+        writer.append(.tallies(TalliesPush(room: room, totals: [TallyCount(key: "like", count: 2)])))
+        var isShown = totals.note(writer.frame(.totals))
+        #expect(!isShown && totals.push?.totals == [TallyCount(key: "like", count: 2)])
+        note(["new": 1])
+        #expect(totals.push?.totals.map(\.key) == ["like", "new"])
+        // There is none any more.
+        writer = SharedFrameWriter(encodings)
+        writer.append(.tallies(TalliesPush(room: room, totals: [])))
+        isShown = totals.note(writer.frame(.totals))
+        #expect(!isShown && totals.push == nil)
     }
 
     @Test mutating func `the newest total of each tally is told, whichever frame had it`() {
@@ -41,5 +63,23 @@ import Wire
         #expect(totals.push?.totals.count == ToldTotals.keysMax)
         #expect(totals.push?.totals.contains { $0.key == "first" } == false)
         #expect(totals.push?.totals.contains(TallyCount(key: "k1", count: 2)) == true)
+    }
+
+    @Test func `those of a former leader are forgotten where its stream goes on`() async throws {
+        let room = room
+        var writer = SharedFrameWriter(.json)
+        writer.append(.tallies(TalliesPush(room: room, totals: [TallyCount(key: "gone", count: 7)])))
+        let frame = writer.frame(.totals)
+        try await TestGateway.run(at: try #require(NodeID("n1"))) { gateway in
+            let lane = try #require(gateway.lane(0))
+            let told = await lane.loop.run {
+                let hub = Hub(room: room, lane: lane.value)
+                hub.broadcast(frame)
+                let before = hub.totals.push?.totals.count
+                hub.goOn()
+                return [before, hub.totals.push?.totals.count]
+            }
+            #expect(told == [1, nil])
+        }
     }
 }

@@ -267,7 +267,8 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a webhook that was away is told of all, decided or not, in order, from a backup too`() async throws {
+        @Test func `a webhook that was away is told of all, decided or not, in order, from a backup too`() async throws
+        {
             try await TestNode.run { node in
                 let room = try await node.createRoom("r", creator: "owner")
                 try await moderate(node)

@@ -186,11 +186,17 @@ extension IntegrationTests {
                     count += 40
                     try #require(count < 4000, "a reader that has stopped must lose something")
                 }
-                // It comes behind a loss that has not been told, so the viewer is not given it.
+                // They come behind a loss that has not been told, so the viewer is not given them.
+                let gifts = "/v1/rooms/slow/tallies/gifts"
+                #expect(try await node.api("PUT", gifts, #"{"total":3}"#).status == 200)
+                try await other.told(3, of: "gifts")
+                #expect(try await node.api("DELETE", gifts).status == 200)
                 #expect(try await sender.tally(room, Tally.like, 7) == 7)
                 try await other.told(7)
                 await slow.socket.startReading()
                 try await slow.told(7)
+                #expect(await slow.pushedTotals == [[TallyCount(key: Tally.like, count: 7)]], "gifts are removed")
+                #expect(await other.pushedTotals.allSatisfy { $0.count == 1 }, "what lanes alone are told")
             }
         }
 

@@ -57,7 +57,8 @@ import Wire
 
     // MARK: - On disk
 
-    @Test func `rows and entries of before are read as they were written, and write themselves in the same way`() throws {
+    @Test func `rows and entries of before are read as they were written, and write themselves in the same way`() throws
+    {
         var record = WebhookRecord()
         record.events = [RoomLifeEvent(kind: .held, index: 300, after: 2, time: Timestamp(1_700_000_000_000))]
         let former: [UInt8] = [26, 14, 8, 6, 16, 172, 2, 24, 2, 32, 128, 208, 149, 255, 188, 49]

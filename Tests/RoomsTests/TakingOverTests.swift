@@ -55,6 +55,76 @@ import Wire
 
     private let quiet = NotifyOptions(notify: false)
 
+    // MARK: - Seats
+
+    private func seats(_ hosted: HostedRooms) async throws -> [String] {
+        var enter = EnterRequest(room: HostedRooms.room)
+        enter.withQueue = true
+        let answers = try await hosted.ask(hosted.call("owner", .operation(.enter(enter))))
+        guard case .success(.enter(let entered))? = answers.first else {
+            Issue.record("\(answers)")
+            return []
+        }
+        return (entered.queue ?? []).map(\.key)
+    }
+
+    private func seat(_ name: String, _ hosted: HostedRooms) throws -> RoomRequest {
+        var seat = QueueSetRequest(room: HostedRooms.room, key: "seat", value: "v")
+        seat.transient = true
+        seat.owner = try user(name)
+        return try hosted.call("owner", .operation(.queueSet(seat)))
+    }
+
+    /// Runs a leader that took over a moment ago: others may still be announced.
+    private func takeOver(_ body: (HostedRooms, Clock) async throws -> Void) async throws {
+        let (directory, clock) = (try TemporaryDirectory(), Clock())
+        var options = clock.options
+        options.level = .newest
+        options.policy.graceSeconds = 3_600
+        try await HostedRooms.run(directory, options) { try await $0.createRoom() }
+        clock.pass(seconds: 1)
+        try await HostedRooms.run(directory, create: false, options) { hosted in
+            await hosted.told.led(times: 1)
+            try await hosted.ask(hosted.enter("owner"))
+            try await body(hosted, clock)
+        }
+    }
+
+    @Test func `a seat on its way to somebody who leaves goes at once, though others may still be announced`()
+        async throws
+    {
+        try await takeOver { hosted, _ in
+            try await hosted.ask(hosted.enter("eve"))
+            let exit = try hosted.call("eve", .operation(.exit(RoomNameRequest(room: HostedRooms.room))))
+            let answers = try await hosted.ask(seat("eve", hosted), exit)
+            for answer in answers { _ = try answer.get() }
+            // The clock stands within the grace: nothing but the exit takes the seat.
+            try await poll("the seat goes") { try await seats(hosted).isEmpty }
+        }
+    }
+
+    @Test func `a seat for somebody who may be announced stays for the grace, and no longer`() async throws {
+        try await takeOver { hosted, clock in
+            for answer in try await hosted.ask(seat("eve", hosted)) { _ = try answer.get() }
+            #expect(try await seats(hosted) == ["seat"])
+            clock.pass(seconds: 7_200)
+            try await poll("the seat goes") { try await seats(hosted).isEmpty }
+        }
+    }
+
+    @Test func `no more than so many who have left are remembered, and nobody when all are announced`() throws {
+        var graces = Graces()
+        let (early, late) = (try user("u7"), try user("late"))
+        for number in 0..<Graces.departedMax { graces.depart(try user("u\(number)"), mayReturn: true) }
+        graces.depart(late, mayReturn: true)
+        #expect(graces.departed.count == Graces.departedMax && !graces.departed.contains(late))
+        graces.arrive(early)
+        graces.depart(late, mayReturn: true)
+        #expect(!graces.departed.contains(early) && graces.departed.contains(late))
+        graces.depart(early, mayReturn: false)
+        #expect(graces.departed.isEmpty)
+    }
+
     /// An event that befalls eve's stay while her gateway is away.
     enum End: CaseIterable {
         case kick, blacklisting, closing

@@ -95,13 +95,36 @@ import Wire
                 if case .following(9, _) = output { true } else { false }
             }
             try await poll("the leader goes on") { hosted.told.all.contains(where: isFollowing) }
-            let totals = hosted.told.all.compactMap { output -> String? in
-                guard case .frame(let frame) = output, frame.traffic == .totals, let json = frame.json else {
-                    return nil
-                }
-                return String(decoding: json, as: UTF8.self)
-            }
+            let totals = totals(hosted)
             #expect(totals.count == 1 && totals.first?.contains(#""totals":{"gifts":0}"#) == true, "\(totals)")
+        }
+    }
+
+    /// The frames of totals that the lane was told.
+    private func totals(_ hosted: HostedRooms) -> [String] {
+        hosted.told.all.compactMap { output in
+            guard case .frame(let frame) = output, frame.traffic == .totals, let json = frame.json else { return nil }
+            return String(decoding: json, as: UTF8.self)
+        }
+    }
+
+    @Test func `lanes are told what there is when a tally was removed, and forget it`() async throws {
+        var options = Self.options()
+        options.policy.tallyPushMilliseconds = 1
+        try await HostedRooms.run(try TemporaryDirectory(), options) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("owner"))
+            try await set(TallySettings(total: 7), hosted)
+            try await poll("the total") { totals(hosted).contains { $0.contains(#""gifts":7"#) } }
+            hosted.rooms.receive([try window(1, hosted)])
+            try await poll("the taps") { totals(hosted).contains { $0.contains(#""like":5"#) } }
+            let before = totals(hosted).count
+            _ = try await hosted.calls.perform(
+                .tally(key: "gifts", .remove), in: HostedRooms.room, as: .system, id: nil)
+            try await poll("the restatement") { totals(hosted).count > before }
+            let told = totals(hosted).dropFirst(before)
+            #expect(told.count == 1 && told.first?.contains(#""totals":{}"#) == true, "\(told)")
+            #expect(told.first?.contains(#""totals":{"like":5}"#) == true, "\(told)")
         }
     }
 }
