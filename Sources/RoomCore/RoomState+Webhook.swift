@@ -115,7 +115,7 @@ extension RoomState {
         var event = RoomLifeEvent(kind: .deleted, index: outcome.stamp.index, after: 0, time: outcome.time)
         if owed.firstSeq > 0 {
             (event.lostFrom, event.lostTo) = (owed.firstSeq, lastSeq)
-            owed.firstSeq = 0
+            (owed.firstSeq, owed.since) = (0, Timestamp(0))
         }
         if owed.firstReport > 0 {
             let lost = reports.after(owed.firstReport - 1, countMax: Limits.reportsPerRoom).count

@@ -20,14 +20,19 @@ struct NaiveRoom {
         /// Messages besides the events.
         var posts = 0
         /// Messages that were held and did not become messages.
-        var denials = 0
+        var denials: [Denial] = []
+        /// The counts of the poll that was opened, closed or voted in.
+        var counts: [Int64]?
         var isRepeat = false
     }
 
     struct Post {
+        var seq: UInt64
         var sender: UserID?
         var time: Int64
         var isNotification: Bool
+        /// Of a text.
+        var text: String?
     }
 
     struct Counter: Equatable {
@@ -36,20 +41,16 @@ struct NaiveRoom {
         var isServers = false
     }
 
-    struct Held {
-        var id: String
-        /// Nil for the app server.
-        var user: UserID?
-        /// The sender that it shows.
-        var from: UserID?
-        var key: UInt64?
-        var until: Int64
-        var isAllowedThen: Bool
-    }
-
     var held: [Held] = []
     /// All that were held in this life of the room.
     var heldIDs: Set<String> = []
+    /// Those that were denied and are remembered, the oldest first.
+    var denied: [Denial] = []
+    /// In the order of opening.
+    var polls: [Ballot] = []
+    var reports: [Report] = []
+    /// The log entries of held messages that the webhook is owed.
+    var owed: [UInt64] = []
     var exists = false
     /// As the room itself has said it.
     var incarnation: Incarnation?
@@ -71,15 +72,19 @@ struct NaiveRoom {
     /// When each command was accepted, and whether it was a kept post.
     var memory: [UInt64: (time: Int64, isKeptPost: Bool, isDenied: Bool)] = [:]
 
-    /// - Parameter hold: of a post that is to be held: under which ID, and how it ends.
+    /// - Parameters:
+    ///   - hold: of a post that is to be held: under which ID, and how it ends.
+    ///   - facts: what the leader states beside the command.
     mutating func tell(
-        _ body: CommandBody, by actor: Actor, key: UInt64?, hold: (id: String, policy: HoldPolicy)? = nil, at now: Int64
+        _ body: CommandBody, by actor: Actor, key: UInt64?, hold: (id: String, policy: HoldPolicy)? = nil,
+        facts: Facts = Facts(), at now: Int64
     ) -> Answer {
         if let key, held.contains(where: { $0.key == key }) { return Answer(isRepeat: true) }
         if let key, let known = memory[key], now - known.time < 600_000 {
             return known.isDenied ? Answer(code: .rejected) : Answer(isRepeat: true)
         }
         let before = self
+        self.facts = facts
         waiting = nil
         if let hold, case .post = body {
             var user: UserID?
@@ -100,6 +105,7 @@ struct NaiveRoom {
         } else if seq > before.seq {
             newest = now
         }
+        denied = denied.filter { now - $0.time < 600_000 }
         windows = windows.filter { $0.value.time + Limits.tapLifeSeconds * 1000 > now }
         if let key, waiting == nil {
             var isKept = false
@@ -110,37 +116,27 @@ struct NaiveRoom {
     }
 
     /// The one that is to be held now.
-    private var waiting: Held?
+    var waiting: Held?
+    private(set) var facts = Facts()
 
-    /// Lets the named ones through, or denies them.
-    private mutating func end(_ isAllowed: Bool, _ now: Int64, where isMeant: (Held) -> Bool) -> Answer {
-        let ended = held.filter(isMeant)
-        held.removeAll(where: isMeant)
-        for one in ended {
-            if let key = one.key { memory[key] = (now, isAllowed, !isAllowed) }
-        }
-        if isAllowed { seq += UInt64(ended.count) }
-        return Answer(posts: isAllowed ? ended.count : 0, denials: isAllowed ? 0 : ended.count)
-    }
+    subscript(user: UserID) -> Person { people[user] ?? Person() }
 
-    private subscript(user: UserID) -> Person { people[user] ?? Person() }
-
-    private func rank(_ actor: Actor) -> Int {
+    func rank(_ actor: Actor) -> Int {
         actor.user.map { self[$0].role.rank } ?? 9
     }
 
-    private func isServer(_ actor: Actor) -> Bool {
+    func isServer(_ actor: Actor) -> Bool {
         if case .member = actor { false } else { true }
     }
 
-    private func isManager(_ actor: Actor) -> Bool { isServer(actor) || rank(actor) >= 1 }
+    func isManager(_ actor: Actor) -> Bool { isServer(actor) || rank(actor) >= 1 }
 
-    private func mayActOn(_ target: UserID, _ actor: Actor) -> Bool {
+    func mayActOn(_ target: UserID, _ actor: Actor) -> Bool {
         if actor.user == target { return false }
         return rank(actor) >= 1 && rank(actor) > self[target].role.rank
     }
 
-    private func mutedCode(_ actor: Actor, _ now: Int64) -> Bool {
+    func mutedCode(_ actor: Actor, _ now: Int64) -> Bool {
         guard case .member(let user, _, _) = actor else { return false }
         return self[user].muted || (self[user].mutedUntil ?? .min) > now
     }
@@ -157,6 +153,10 @@ struct NaiveRoom {
             return Answer()
         }
         if case .tap(let batch) = body { return count(batch, actor, now) }
+        if case .webhookDelivered(let progress) = body {
+            owed.removeAll { $0 <= progress.eventIndex }
+            return Answer()
+        }
         if case .expire = body, !exists { return isServer(actor) ? Answer() : Answer(code: .forbidden) }
         guard exists else { return Answer(code: .notFound) }
         switch body {
@@ -171,19 +171,15 @@ struct NaiveRoom {
             closed = true
             let leaving = queue.contains { $0.transient }
             queue.removeAll { $0.transient }
-            var answer = end(false, now) { _ in true }
-            answer.events = [.roomClosed] + (leaving ? [.queueBatchChanged] : [])
-            return answer
+            return deny(.roomClosed, behind: [.roomClosed] + (leaving ? [.queueBatchChanged] : []), now) { _ in true }
         case .reopenRoom:
             closed = false
             return Answer()
         case .deleteRoom:
             // Posts are remembered by history, which goes with the room, and denials by the room.
-            let count = held.count
+            let answer = deny(.roomClosed, behind: [], now) { _ in true }
             self = NaiveRoom(windows: windows, memory: memory.filter { !$0.value.isKeptPost && !$0.value.isDenied })
-            return Answer(denials: count)
-        case .webhookDelivered:
-            return Answer()
+            return answer
         case .expire:
             var events: [EventCode] = []
             for (user, person) in people {
@@ -193,9 +189,9 @@ struct NaiveRoom {
                 }
                 if let end = person.bannedUntil, end <= now { people[user]?.bannedUntil = nil }
             }
-            var answer = end(true, now) { $0.until <= now && $0.isAllowedThen }
-            answer.denials = end(false, now) { $0.until <= now }.denials
-            answer.events = events
+            var answer = expireHeld(behind: events, now)
+            answer.events += expirePolls(now)
+            endExcerpts(now)
             return answer
         case .queueRemove(let versions):
             let count = queue.count
@@ -285,28 +281,17 @@ struct NaiveRoom {
             if waiting != nil, !draft.isKept { return Answer(code: .rejected) }
             if let code = speak(actor, now) { return Answer(code: code) }
             if let waiting {
-                held.append(waiting)
-                heldIDs.insert(waiting.id)
+                hold(waiting)
                 return Answer()
             }
             if draft.isKept { seq += 1 }
             return Answer(posts: 1)
-        case .decideHeld(let id, let decision):
-            guard isManager(actor) else { return Answer(code: .forbidden) }
-            guard held.contains(where: { $0.id == id }) else {
-                return Answer(code: heldIDs.contains(id) ? .conflict : .notFound)
-            }
-            return end(decision.isAllowed, now) { $0.id == id }
-        case .withdrawHeld(let id):
-            guard let one = held.first(where: { $0.id == id }) else {
-                return Answer(code: heldIDs.contains(id) ? .conflict : .notFound)
-            }
-            if case .member(let user, _, _) = actor, user != one.user {
-                guard rank(actor) >= 1, let sender = one.from, mayActOn(sender, actor) else {
-                    return Answer(code: .forbidden)
-                }
-            }
-            return end(false, now) { $0.id == id }
+        case .decideHeld(let id, let decision): return decideHeld(id, decision, actor, now)
+        case .withdrawHeld(let id): return withdrawHeld(id, actor, now)
+        case .openPoll(let id, let draft, _): return openPoll(id, draft, actor, now)
+        case .vote(let id, let option): return vote(id, option, actor, now)
+        case .closePoll(let id, _): return closePoll(id, actor)
+        case .report(let messageID, _): return report(messageID, actor, now)
         case .amend(let messageID, _): return amend(messageID, actor, now)
         case .importMessages(let messages, let known):
             guard isServer(actor) else { return Answer(code: .forbidden) }
@@ -343,14 +328,14 @@ struct NaiveRoom {
             if self[user].muted == enable { return Answer() }
             people[user, default: Person()].muted = enable
             guard enable else { return Answer(events: [.unmuted]) }
-            return silence(user, [.muted], now)
+            return silence(user, .muted, [.muted], now)
         case .setBlacklist(let user, let enable, _):
             guard mayActOn(user, actor), self[user].role != .creator else { return Answer(code: .forbidden) }
             if self[user].blacklisted == enable { return Answer() }
             people[user, default: Person()].blacklisted = enable
             guard enable else { return Answer(events: [.unblacklisted]) }
             people[user]?.role = .guest
-            var answer = silence(user, [.blacklisted] + loseSeats(user), now)
+            var answer = silence(user, .blacklisted, [.blacklisted] + loseSeats(user), now)
             answer.kicked = [user]
             return answer
         case .tempMute(let user, let seconds, _):
@@ -358,7 +343,7 @@ struct NaiveRoom {
             let had = self[user].mutedUntil != nil
             people[user, default: Person()].mutedUntil = seconds > 0 ? now + seconds * 1000 : nil
             guard seconds > 0 else { return Answer(events: had ? [.temporaryMuteLifted] : []) }
-            return silence(user, [.temporarilyMuted], now)
+            return silence(user, .muted, [.temporarilyMuted], now)
         case .kick(let user, let seconds, _):
             guard mayActOn(user, actor) else { return Answer(code: .forbidden) }
             if seconds == 0 {
@@ -367,7 +352,7 @@ struct NaiveRoom {
                 return Answer()
             }
             if let seconds { people[user, default: Person()].bannedUntil = now + seconds * 1000 }
-            var answer = silence(user, [.kicked] + loseSeats(user), now)
+            var answer = silence(user, .kicked, [.kicked] + loseSeats(user), now)
             answer.kicked = [user]
             return answer
         case .updateMe:
@@ -379,13 +364,6 @@ struct NaiveRoom {
         default:
             return Answer()
         }
-    }
-
-    /// A user who may not speak any more gets nothing through.
-    private mutating func silence(_ user: UserID, _ events: [EventCode], _ now: Int64) -> Answer {
-        var answer = end(false, now) { $0.user == user }
-        answer.events = events
-        return answer
     }
 
     private mutating func become(_ user: UserID, _ role: Role) -> Answer {

@@ -21,11 +21,14 @@ import Testing
         for step in 0..<700 {
             var actor = Self.actor(&random)
             var body = step == 0 ? Self.create(&random) : Self.body(it.state, &random)
-            switch Int.random(in: 0..<12, using: &random) {
+            switch Int.random(in: 0..<16, using: &random) {
             case 0: body = Self.amend(kept.keys.sorted(), &random)
             case 1: body = Self.tally(&random)
             case 2: body = Self.window(&lastWindow, of: it.state.incarnation, &random)
             case 3: body = Self.messages(naive, at: it.now.milliseconds, &random)
+            case 4...5: body = Self.poll(&random)
+            case 6: body = .report(messageID: kept.keys.sorted().randomElement(using: &random) ?? "none", reason: nil)
+            case 7: body = Self.delivered(it, &random)
             default: break
             }
             if step == 0 { body = Self.create(&random) }
@@ -35,10 +38,12 @@ import Testing
             // A window has a name of its own.
             if case .tap = body { key = nil }
             if case .amend(let messageID, _) = body { it.facts.amended = kept[messageID] }
+            let facts = Self.facts(body, kept, &it, &random)
             let hold = Self.hold(body, &random)
             let heldID = MessageID.held(it.state.incarnation ?? Incarnation(0), index: it.index + 1).text
             let held = hold.map { (id: heldID, policy: $0) }
-            let expected = naive.tell(body, by: actor, key: key, hold: held, at: it.now.milliseconds)
+            let expected = naive.tell(
+                body, by: actor, key: key, hold: held, facts: facts, at: it.now.milliseconds)
             it.facts.hold = hold
             let effects = it.tell(body, by: actor, key: key)
             it.facts.amended = nil
@@ -47,7 +52,10 @@ import Testing
             #expect(effects.events == expected.events, comment)
             #expect(effects.kicked == expected.kicked, comment)
             #expect(effects.shown.count == expected.events.count + expected.posts, comment)
-            #expect(effects.denials.count == expected.denials, comment)
+            #expect(effects.denials.map(NaiveRoom.Denial.init) == expected.denials, comment)
+            if case .poll(let poll)? = effects.result, !expected.isRepeat {
+                #expect(poll.counts == expected.counts, comment)
+            }
             if expected.isRepeat {
                 let known = try #require(key.flatMap { first[$0] }, comment)
                 let repeated = try #require(effects.result, comment)
@@ -66,14 +74,16 @@ import Testing
                 if case .amend(let message) = effect {
                     #expect(Self.isAmended(message, from: kept[message.messageID], by: body, at: it.now), comment)
                     kept[message.messageID] = message
+                    naive.posts[message.messageID]?.text = Self.text(message)
                 }
-                guard case .append(let message, _) = effect else { continue }
+                guard case .append(let message, _) = effect, let seq = message.seq else { continue }
                 kept[message.messageID] = message
                 naive.posts[message.messageID] = NaiveRoom.Post(
-                    sender: message.from?.user, time: message.time.milliseconds,
-                    isNotification: message.body.type == .notification)
+                    seq: seq, sender: message.from?.user, time: message.time.milliseconds,
+                    isNotification: message.body.type == .notification, text: Self.text(message))
             }
             try compare(it.state, naive, comment)
+            try compareMore(it.state, naive, at: it.now, comment)
             guard effects.code == expected.code, it.state.lastSeq == naive.seq else { return }
             if Int.random(in: 0..<3, using: &random) == 0 { it.pass(milliseconds: Self.pause(&random)) }
         }
@@ -105,6 +115,30 @@ import Testing
         #expect(state.members.deadlines.first?.time.milliseconds == deadlines.min(), comment)
     }
 
+    /// Polls, reports, denied messages, and what the webhook is owed of held ones.
+    private func compareMore(_ state: RoomState, _ naive: NaiveRoom, at now: Timestamp, _ comment: Comment) throws {
+        #expect(state.pollList.map(\.id) == naive.polls.map(\.id), comment)
+        #expect(state.pollList.map(\.counts) == naive.polls.map(\.counts), comment)
+        #expect(state.pollList.map(\.closed) == naive.polls.map(\.isClosed), comment)
+        let open = naive.polls.filter { !$0.isClosed }
+        #expect(state.polls.nextClose?.milliseconds == open.map(\.until).min(), comment)
+        #expect(state.pollCounts.map(\.total) == open.flatMap(\.counts), comment)
+        let reports = try state.reportPage(after: nil, limit: 2_000, at: now).items
+        #expect(
+            reports.map(NaiveRoom.Report.init) == naive.reports.map { $0.shown(at: now.milliseconds) }, comment)
+        let ends = naive.reports.filter { $0.excerpt != nil }.map(\.until)
+        #expect(state.reports.nextDeadline?.milliseconds == ends.min(), comment)
+        let denied = naive.denied.filter { now.milliseconds - $0.time < 600_000 }
+        #expect(state.denials(since: 0, at: now).map(NaiveRoom.Denial.init) == denied, comment)
+        let former = (state.webhook?.events ?? []).filter { $0.kind == .held }
+        let owed = state.owedHolds(after: 0, countMax: .max) + former
+        #expect(owed.map(\.index).sorted() == naive.owed, comment)
+    }
+
+    private static func text(_ message: Message) -> String? {
+        if case .text(let text) = message.body { text } else { nil }
+    }
+
     private static func isAmended(
         _ message: Message, from former: Message?, by body: CommandBody, at now: Timestamp
     ) -> Bool {
@@ -119,6 +153,56 @@ import Testing
     // MARK: - Random input
 
     private static let tallyKeys = ["like", "a", "b"]
+
+    /// What the leader states, as the room and the model are told it.
+    private static func facts(
+        _ body: CommandBody, _ kept: [String: Message], _ it: inout Dialogue, _ random: inout Seed
+    ) -> NaiveRoom.Facts {
+        var facts = NaiveRoom.Facts()
+        (it.facts.original, it.facts.keptSince, it.facts.pollKey) = (nil, nil, nil)
+        // A leader of before holds otherwise.
+        it.facts.owesByRow = Int.random(in: 0..<4, using: &random) > 0
+        facts.hasWebhook = Int.random(in: 0..<4, using: &random) > 0
+        it.facts.webhook = facts.hasWebhook
+        if case .report(let messageID, _) = body {
+            // Some are not found, and another one is none.
+            let found = Int.random(in: 0..<12, using: &random) == 0 ? kept.keys.min() : messageID
+            it.facts.original = found.flatMap { kept[$0] }.flatMap(OriginalMessage.init)
+            facts.original = it.facts.original == nil ? nil : found
+            facts.life = Int64.random(in: 1...200, using: &random) * 1000
+            it.facts.keptSince = it.now.adding(milliseconds: -facts.life)
+        }
+        if case .openPoll = body {
+            it.facts.pollKey = PollKey(
+                high: UInt64.random(in: 0 ... .max, using: &random), low: UInt64.random(in: 0 ... .max, using: &random))
+        }
+        return facts
+    }
+
+    private static func poll(_ random: inout Seed) -> CommandBody {
+        let id = "p\(Int.random(in: 0..<7, using: &random))"
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: return .closePoll(id: id, NotifyOptions())
+        case 1...3:
+            let options = (0..<Int.random(in: 2...4, using: &random)).map { "option \($0)" }
+            return .openPoll(
+                id: id,
+                PollDraft(
+                    title: "which", options: options, seconds: Int64.random(in: 1...300, using: &random),
+                    mayChange: Bool.random(using: &random)), NotifyOptions())
+        default: return .vote(poll: id, option: Int64.random(in: -1...4, using: &random))
+        }
+    }
+
+    /// The webhook has got some of what it is owed, or all.
+    private static func delivered(_ it: Dialogue, _ random: inout Seed) -> CommandBody {
+        let back = Bool.random(using: &random) ? 0 : UInt64.random(in: 0...60, using: &random)
+        return .webhookDelivered(
+            WebhookProgress(
+                incarnation: it.state.incarnation ?? Incarnation(0),
+                seq: UInt64.random(in: 0...it.state.lastSeq, using: &random), time: it.now, eventIndex: it.index - back)
+        )
+    }
 
     private static func amend(_ known: [String], _ random: inout Seed) -> CommandBody {
         let messageID = Int.random(in: 0..<12, using: &random) == 0 ? "none" : known.randomElement(using: &random)
@@ -285,5 +369,21 @@ import Testing
 extension [Effect] {
     fileprivate var kicked: [UserID] {
         compactMap { if case .kick(let user, _, _) = $0 { user } else { nil } }
+    }
+}
+
+extension NaiveRoom.Denial {
+    fileprivate init(_ record: DeniedRecord) {
+        self.init(
+            id: record.heldID, user: record.user, time: record.time.milliseconds, after: record.after,
+            reason: record.reason)
+    }
+}
+
+extension NaiveRoom.Report {
+    fileprivate init(_ report: MessageReport) {
+        self.init(
+            messageID: report.messageID, seq: report.seq, user: report.reporter.user,
+            time: report.time.milliseconds, excerpt: report.excerpt, until: report.keptUntil.milliseconds)
     }
 }

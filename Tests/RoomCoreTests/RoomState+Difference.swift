@@ -52,7 +52,7 @@ extension RoomState {
         if taps.lives != other.taps.lives { return "windows" }
         if taps.nextSweep != other.taps.nextSweep { return "the sweep of windows" }
         if deleted?.tallies.all != other.deleted?.tallies.all { return "tallies of the deleted room" }
-        if owed != other.owed { return "owed" }
+        if owed != other.owed { return "owed: \(owed), \(other.owed)" }
         if owedHolds != other.owedHolds { return "held messages that are owed" }
         if deleted?.record != other.deleted?.record { return "deleted room" }
         let kept = { (state: RoomState) in

@@ -100,6 +100,7 @@ struct WebhookTests {
         room.tell(.deleteRoom, by: .system)
         #expect(room.state.webhook?.events.map(\.lostFrom) == [first])
         #expect(room.state.webhook?.events.map(\.lostTo) == [first + 1])
+        #expect(room.state.webhook?.since == Timestamp(0), "a replica that is restored knows nothing else")
         room.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
         room.tell(Self.text, by: member("ann"))
         room.tell(old, by: .system)
