@@ -105,6 +105,8 @@ struct NaiveRoom {
         } else if seq > before.seq {
             newest = now
         }
+        // Those of one command are told again in the order of their IDs.
+        if denied.count > before.denied.count { denied[before.denied.count...].sort { $0.id < $1.id } }
         denied = denied.filter { now - $0.time < 600_000 }
         windows = windows.filter { $0.value.time + Limits.tapLifeSeconds * 1000 > now }
         if let key, waiting == nil {

@@ -21,14 +21,15 @@ import Testing
         for step in 0..<700 {
             var actor = Self.actor(&random)
             var body = step == 0 ? Self.create(&random) : Self.body(it.state, &random)
-            switch Int.random(in: 0..<16, using: &random) {
+            switch Int.random(in: 0..<20, using: &random) {
             case 0: body = Self.amend(kept.keys.sorted(), &random)
             case 1: body = Self.tally(&random)
             case 2: body = Self.window(&lastWindow, of: it.state.incarnation, &random)
             case 3: body = Self.messages(naive, at: it.now.milliseconds, &random)
-            case 4...5: body = Self.poll(&random)
-            case 6: body = .report(messageID: kept.keys.sorted().randomElement(using: &random) ?? "none", reason: nil)
-            case 7: body = Self.delivered(it, &random)
+            case 4...6: (body, actor) = Self.poll(it.state, actor, &random)
+            case 7: body = .report(messageID: kept.keys.sorted().randomElement(using: &random) ?? "none", reason: nil)
+            case 8: body = Self.delivered(it, &random)
+            case 9...10: body = .post(MessageDraft(body: .text("t")))
             default: break
             }
             if step == 0 { body = Self.create(&random) }
@@ -179,24 +180,32 @@ import Testing
         return facts
     }
 
-    private static func poll(_ random: inout Seed) -> CommandBody {
+    /// Most votes are for polls that are open, by few users, so that some vote again.
+    private static func poll(_ state: RoomState, _ actor: Actor, _ random: inout Seed) -> (CommandBody, Actor) {
         let id = "p\(Int.random(in: 0..<7, using: &random))"
-        switch Int.random(in: 0..<10, using: &random) {
-        case 0: return .closePoll(id: id, NotifyOptions())
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0: return (.closePoll(id: id, NotifyOptions()), actor)
         case 1...3:
             let options = (0..<Int.random(in: 2...4, using: &random)).map { "option \($0)" }
-            return .openPoll(
-                id: id,
-                PollDraft(
-                    title: "which", options: options, seconds: Int64.random(in: 1...300, using: &random),
-                    mayChange: Bool.random(using: &random)), NotifyOptions())
-        default: return .vote(poll: id, option: Int64.random(in: -1...4, using: &random))
+            let draft = PollDraft(
+                title: "which", options: options, seconds: Int64.random(in: 1...600, using: &random),
+                mayChange: Bool.random(using: &random))
+            return (.openPoll(id: id, draft, NotifyOptions()), actor)
+        case 4: return (.vote(poll: id, option: Int64.random(in: -1...4, using: &random)), actor)
+        default:
+            let open = state.pollList.filter { !$0.closed }.map(\.id)
+            let voter = member(["c", "u0", "u1"].randomElement(using: &random) ?? "c")
+            return (
+                .vote(
+                    poll: open.randomElement(using: &random) ?? id, option: Int64.random(in: 0...2, using: &random)),
+                voter
+            )
         }
     }
 
     /// The webhook has got some of what it is owed, or all.
     private static func delivered(_ it: Dialogue, _ random: inout Seed) -> CommandBody {
-        let back = Bool.random(using: &random) ? 0 : UInt64.random(in: 0...60, using: &random)
+        let back = Int.random(in: 0..<4, using: &random) == 0 ? 0 : UInt64.random(in: 0...60, using: &random)
         return .webhookDelivered(
             WebhookProgress(
                 incarnation: it.state.incarnation ?? Incarnation(0),
