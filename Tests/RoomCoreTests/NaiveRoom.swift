@@ -301,7 +301,8 @@ struct NaiveRoom {
             if times.contains(where: { $0 > now }) || times != times.sorted() { return Answer(code: .badParameter) }
             if let first = times.first, seq > 0 {
                 guard known?.seq == seq else { return Answer(code: .unavailable) }
-                if first < newest { return Answer(code: .conflict) }
+                // By the leader's word: that of a repeat may be of another life of the room.
+                if let latest = known?.time?.milliseconds, first < latest { return Answer(code: .conflict) }
             }
             seq += UInt64(times.count)
             return Answer()
