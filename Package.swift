@@ -349,7 +349,7 @@ let package = Package(
                 "OpenAPITestKit",
                 "WaitTestKit", "CertificateTestKit", "Deflate", "ShardPlacement", "Consensus", "Cryptography",
                 "CryptographyTestKit",
-                "WebFiles", "chatroomd", "chatroomctl",
+                "WebFiles", "Media", "chatroomd", "chatroomctl",
             ], exclude: ["Web", "Transcripts", "Fixtures"]),
     ]
 )

@@ -42,6 +42,10 @@ public enum Limits {
     public static let mediaTokenSeconds: Int64 = 600
     /// Pieces of content that a room has at a time.
     public static let uploadsPerRoom = 10_000
+    /// Avatars among them that no later one has replaced: with a further one the oldest goes.
+    public static let avatarsPerRoom = 5_000
+    /// Content that one user has in a room and that no message names, replaced avatars among it.
+    public static let unnamedUploadsPerUser = 100
     /// Kept messages that may name the same content.
     public static let referencesPerUpload = 100
     public static let barrageTextBytes = 5 * kilobyte
@@ -50,6 +54,9 @@ public enum Limits {
     public static let pageItems: Int64 = 100
     /// The longest life of a room's messages.
     public static let historyDays: Int64 = 3650
+    /// History files of a shard: more than all lives together have, `historyDays` of the nodes' setting included. A list of so
+    /// many fits into a frame of the link's bulk lane (256 KiB); more are refused.
+    public static let historyFilesPerShard = 8_192
     public static let pageItemsDefault: Int64 = 50
     public static let missedMessages = 100
     public static let searchTextBytes = 256

@@ -127,25 +127,35 @@ public struct UploadTicket: Sendable, Hashable {
 }
 
 /// IDs of content: 16 random bytes, 4 bytes of the room's name and 4 of both, in hexadecimal digits. So a room tells an ID of
-/// another room from one that never was.
+/// another room from one that never was. The last 4 are others for an avatar: so a node tells without asking the room which
+/// content may be read without a token.
 public struct MediaID: Sendable, Hashable {
     public let text: String
+    /// Content that is read without a token.
+    public let isAvatar: Bool
 
     /// - Parameter random: 128 bits that nobody can guess.
-    public init(in room: RoomID, random: (UInt64, UInt64)) {
+    public init(in room: RoomID, random: (UInt64, UInt64), isAvatar: Bool = false) {
         let body = Self.hex(random.0, digits: 16) + Self.hex(random.1, digits: 16)
         let place = Self.hex(Self.hash(room.text), digits: 8)
-        text = body + place + Self.hex(Self.hash(body + place), digits: 8)
+        text = body + place + Self.check(body + place, isAvatar: isAvatar)
+        self.isAvatar = isAvatar
     }
 
     /// nil for what is no such ID.
     public init?(_ text: String) {
         let digits = Array(text.utf8)
-        guard digits.count == 48, digits.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }),
-            Self.hex(Self.hash(String(decoding: digits[..<40], as: UTF8.self)), digits: 8)
-                == String(decoding: digits[40...], as: UTF8.self)
-        else { return nil }
+        guard digits.count == 48, digits.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }) else { return nil }
+        let (rest, check) = (
+            String(decoding: digits[..<40], as: UTF8.self), String(decoding: digits[40...], as: UTF8.self)
+        )
+        guard let isAvatar = [false, true].first(where: { Self.check(rest, isAvatar: $0) == check }) else { return nil }
         self.text = text
+        self.isAvatar = isAvatar
+    }
+
+    private static func check(_ rest: String, isAvatar: Bool) -> String {
+        hex(hash(isAvatar ? "avatar " + rest : rest), digits: 8)
     }
 
     /// Whether it was made in this room.

@@ -9,6 +9,8 @@ package final class NodeQuestions: Sendable {
         switch question {
         // It copies all that the node leads.
         case .backup: .seconds(4 * 3600)
+        // A session waits for its place; without an answer it gets it anyway.
+        case .mediaUses: .seconds(2)
         // A session that is handed over later than this is lost. Mostly the link to a node that hangs has ended before,
         // and with it the question.
         default: .seconds(10)

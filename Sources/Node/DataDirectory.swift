@@ -19,6 +19,8 @@ struct DataDirectory: Sendable {
     /// The file that earlier programs record in.
     var formerAudit: String { system + "/audit.sqlite" }
     var media: String { path + "/media" }
+    /// How much content users have announced today.
+    var uploadUse: String { path + "/uploads-today" }
     var system: String { path + "/system" }
     func shard(_ number: UInt16) -> String { path + "/shards/\(number)" }
     /// Where backups are made, beside the data: who removes the data does not remove them too.

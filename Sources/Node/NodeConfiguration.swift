@@ -49,6 +49,8 @@ public struct NodeConfiguration: Sendable {
     public var mediaStore = MediaStoreSettings.local
     /// Bytes of media that a user may send in a day, over all rooms.
     public var mediaBytesPerUserAndDay: Int64 = 1 << 30
+    /// Transfers of content of one user, or of one address without a token, at this node at a time.
+    public var mediaTransfersPerUser = 64
     /// The free space that the media store leaves on its disk.
     public var mediaReserveBytes: Int64 = 1 << 30
     /// Whether messages can be looked for; their indexes cost CPU and disk.
@@ -263,6 +265,7 @@ public struct NodeConfiguration: Sendable {
         mediaReserveBytes = Int64(try settings.int("media.reserveMegabytes", default: 1024, in: 0...1_048_576)) << 20
         mediaRoundPause = .seconds(try settings.int("media.roundSeconds", default: 20, in: 1...3600))
         gateway.transfersMax = try settings.int("media.transfers", default: 1024, in: 1...65_536)
+        mediaTransfersPerUser = try settings.int("media.transfersPerUser", default: 64, in: 1...65_536)
         isSearchEnabled = try settings.bool("search.enabled", default: true)
         try settings.refuseUnknownKeys()
     }

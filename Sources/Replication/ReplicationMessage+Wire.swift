@@ -93,7 +93,7 @@ private struct WiredReplication: WireMessage {
         try walker.defaulted(9, "flag", &flag, default: false)
         try walker.shown(10, "bytes", &bytes, .bytes(TransferConfiguration.chunkBytesMax))
         try walker.shown(11, "checksum", &checksum)
-        try walker.repeated(12, "days", &days, itemsMax: TransferConfiguration.daysMax)
+        try walker.repeated(12, "days", &days, itemsMax: Limits.historyFilesPerShard)
         try walker.shown(13, "day", &day)
         try walker.shown(14, "cursor", &cursor, .bytes(Self.cursorBytesMax))
         try walker.optional(15, "next", &next, .bytes(Self.cursorBytesMax))

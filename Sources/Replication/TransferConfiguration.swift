@@ -2,9 +2,6 @@
 public struct TransferConfiguration: Sendable {
     /// Bytes of a chunk: with its head it fits into a frame of the bulk lane (256 KiB).
     public static let chunkBytesMax = 200_000
-    /// History files of a shard: more than all lives together have, 3,650 days of the nodes' setting included. A list of so
-    /// many fits into a frame of the bulk lane.
-    public static let daysMax = 8_192
     /// Bytes of all parts of one chunk of history. A row has at most about four megabytes: a COMBINE with 100 copies.
     public static let historyChunkBytesMax = 16 << 20
 

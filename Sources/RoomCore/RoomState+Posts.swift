@@ -28,6 +28,7 @@ extension RoomState {
         fields.ext = draft.ext
         fields.webhook = draft.webhook
         fields.replyTo = replyTo
+        try requireMayAdopt(command)
         if let policy = command.facts.hold {
             // HIGH counts when it becomes a message.
             fields.priority = draft.priority == .high && !isManager(command.actor) ? .normal : draft.priority

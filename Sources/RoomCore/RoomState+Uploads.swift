@@ -5,9 +5,6 @@ import ChatModel
 extension RoomState {
     // MARK: - Sending it
 
-    /// Places of one user that no message names yet: nobody takes the room's places from others.
-    static let unnamedPerUser = 100
-
     /// A place for content. Its ID is a fact, for nobody must be able to guess it.
     mutating func registerUpload(
         _ draft: UploadDraft, for command: Command, _ outcome: inout Outcome
@@ -18,13 +15,11 @@ extension RoomState {
         guard let mediaID = command.facts.mediaID, uploads[mediaID] == nil else {
             throw ChatError(.internal, "the place has no name")
         }
-        guard uploads.count < Limits.uploadsPerRoom else {
-            throw ChatError(.conflict, "\(room) has \(Limits.uploadsPerRoom) pieces of content already")
-        }
+        try requirePlaces(for: 1, of: command.actor, field: nil)
         if case .member(let user, _, _) = command.actor {
-            guard uploads.unnamed(of: user) < Self.unnamedPerUser else {
+            guard uploads.unnamed(of: user) < Limits.unnamedUploadsPerUser else {
                 throw ChatError(
-                    .conflict, "\(user) has \(Self.unnamedPerUser) places that no message names in \(room)")
+                    .conflict, "\(user) has \(Limits.unnamedUploadsPerUser) places that no message names in \(room)")
             }
         }
         let record = UploadRecord(draft: draft, user: command.actor.user, createdAt: outcome.time)
@@ -33,6 +28,18 @@ extension RoomState {
             UploadTicket(
                 mediaID: mediaID, contentType: draft.contentType,
                 expiresAt: outcome.time.adding(seconds: Limits.uploadSeconds)))
+    }
+
+    private func requirePlaces(for number: Int, of actor: Actor, field: String?) throws(ChatError) {
+        var user: UserID?
+        if case .member(let member, _, _) = actor { user = member }
+        guard uploads.hasPlaces(for: number, of: user) else {
+            let sentence =
+                uploads.hasPlaces(for: number, of: nil)
+                ? "nobody has more content in \(room) than there are places left"
+                : "\(room) has \(Limits.uploadsPerRoom) pieces of content already"
+            throw ChatError(.conflict, sentence, field: field)
+        }
     }
 
     /// The bytes are stored. If two were sent at the same time, the first one counts.
@@ -54,6 +61,8 @@ extension RoomState {
         }
         (record.digest, record.isInline) = (digest, isInline)
         put(record, of: mediaID, &outcome)
+        // Each user has one in use, so nobody drives out more than one of others.
+        if let oldest = uploads.avatarTooMany(besides: mediaID) { put(nil, of: oldest, &outcome) }
         return .done
     }
 
@@ -111,11 +120,18 @@ extension RoomState {
         ChatError(.notFound, "there is no content \(id) in \(room)", field: field)
     }
 
-    /// Content of other rooms that a COMBINE copies is this room's, too.
+    /// Throws 409 where a COMBINE copies more content of other rooms than this one still has places for: its pictures would be
+    /// nowhere.
+    func requireMayAdopt(_ command: Command) throws(ChatError) {
+        let shared = command.facts.sharedUploads.count { uploads[$0.mediaID] == nil }
+        if shared > 0 { try requirePlaces(for: shared, of: command.actor, field: "messageIds") }
+    }
+
+    /// Content of other rooms that a COMBINE copies is this room's, too, and counts as that of the COMBINE's sender.
     mutating func adoptShared(_ command: Command, _ outcome: inout Outcome) {
-        for shared in command.facts.sharedUploads
-        where uploads[shared.mediaID] == nil && uploads.count < Limits.uploadsPerRoom {
+        for shared in command.facts.sharedUploads where uploads[shared.mediaID] == nil {
             var record = shared.record
+            record.user = command.actor.user
             (record.references, record.shownUntil, record.createdAt) = ([], nil, outcome.time)
             record.heldUntil = nil
             put(record, of: shared.mediaID, &outcome)

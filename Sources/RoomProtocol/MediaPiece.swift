@@ -77,6 +77,47 @@ struct WiredMediaFile: WireMessage {
     }
 }
 
+/// How many bytes of content a user has announced on one day, as sums of the nodes that counted them.
+public struct UploadUse: Sendable, Hashable {
+    public var user: UserID
+    /// Counted from 1970-01-01, UTC.
+    public var day: Int64
+    public var counts: [NodeID: Int64]
+
+    public init(user: UserID, day: Int64, counts: [NodeID: Int64]) {
+        self.user = user
+        self.day = day
+        self.counts = counts
+    }
+}
+
+extension UploadUse: WireMessage {
+    public static var blank: UploadUse { UploadUse(user: .blank, day: 0, counts: [:]) }
+
+    private static let nodesMax = 255
+
+    public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var sums = counts.map { WiredUploadSum(node: $0.key, bytes: $0.value) }.sorted { $0.node < $1.node }
+        try walker.required(1, "user", &user)
+        try walker.shown(2, "day", &day)
+        try walker.repeated(3, "counts", &sums, itemsMax: Self.nodesMax)
+        if W.isDecoding { counts = Dictionary(sums.map { ($0.node, $0.bytes) }) { max($0, $1) } }
+    }
+}
+
+struct WiredUploadSum: WireMessage {
+    var node: NodeID
+    var bytes: Int64
+
+    static var blank: WiredUploadSum { WiredUploadSum(node: .blank, bytes: 0) }
+    static var schemaName: String { "UploadSum" }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(1, "node", &node)
+        try walker.shown(2, "bytes", &bytes)
+    }
+}
+
 struct WiredMediaUse: WireMessage {
     var user: UserID
     var bytes: Int64
@@ -139,6 +180,9 @@ extension WiredQuestion {
             {
                 if case .mediaLink(let file, let room) = current { WiredMediaLink(file: file, room: room) } else { nil }
             }, { known = .mediaLink($0.file, to: $0.room) })
+        try walker.choice(
+            42, "mediaUses", { if case .mediaUses(let use) = current { use } else { nil } },
+            { known = .mediaUses($0) })
         read = known
     }
 }

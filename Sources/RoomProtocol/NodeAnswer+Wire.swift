@@ -93,6 +93,9 @@ struct WiredAnswer: WireMessage {
             19, "devices", { if case .devices(let news) = current { news } else { nil } },
             { read = .success(.devices($0)) })
         try walker.choice(
+            30, "mediaUses", { if case .mediaUses(let use) = current { use } else { nil } },
+            { read = .success(.mediaUses($0)) })
+        try walker.choice(
             36, "bytes", { if case .bytes(let bytes) = current { WiredBytes(bytes: bytes) } else { nil } },
             { read = .success(.bytes($0.bytes)) })
         if W.isDecoding, let read { self.result = read }

@@ -69,6 +69,8 @@ public enum NodeQuestion: Sendable, Equatable {
     case mediaLink(MediaFile, to: RoomID)
     /// Takes bytes from what a user may send in a day; 416 when they are too many.
     case mediaUse(UserID, bytes: Int64)
+    /// What the asking node knows of how much a user has sent today; answered by what the node then knows.
+    case mediaUses(UploadUse)
     /// Asks for users' sessions at the node, and tells it of those at the asking one.
     case devices(DeviceNews)
     /// A question of a later version: answered with an error.
@@ -98,6 +100,7 @@ public enum NodeAnswer: Sendable, Equatable {
     case clock(Timestamp)
     case bytes([UInt8])
     case devices(DeviceNews)
+    case mediaUses(UploadUse)
     /// To `transfer`, `keepAudit`, `setLogLevel` and `discardBackup`.
     case done
 }

@@ -452,9 +452,9 @@ actor RoomActor {
             facts.addressHash = presence.visitors(of: user).last { $0.anonymous }?.addressHash
             facts.addressBarSeconds = context.policy.anonymousBarSeconds
         }
-        if case .registerUpload? = body {
-            facts.mediaID =
-                MediaID(in: id, random: (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))).text
+        if case .registerUpload(let draft)? = body {
+            let random = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+            facts.mediaID = MediaID(in: id, random: random, isAvatar: draft.kind == .avatar).text
         }
         if body?.namesContent == true { facts.keptSince = contentKeptSince }
         if case .openPoll? = body {

@@ -1,5 +1,6 @@
 import ChatModel
 import Foundation
+import Media
 import Testing
 import WaitTestKit
 import Wire
@@ -148,8 +149,9 @@ extension IntegrationTests {
                 #expect(try await node.transfer("GET", MediaID.path(avatar.mediaID, in: room)).status == 200)
                 #expect(try Self.files(of: node).count == 1)
                 #expect(try await node.api("DELETE", "/v1/rooms/gone?now=true").status == 200)
-                #expect(try await node.transfer("GET", MediaID.path(avatar.mediaID, in: room)).status == 404)
                 try await poll("its bytes are gone") { try Self.files(of: node).isEmpty }
+                // What the node knew of it is forgotten when its bytes are not there.
+                #expect(try await node.transfer("GET", MediaID.path(avatar.mediaID, in: room)).status == 404)
             }
         }
 
@@ -182,6 +184,99 @@ extension IntegrationTests {
                 #expect(try await node.transfer("PUT", cut.url, body: Self.png).status == 403)
                 let anew = try await again.upload(room, big)
                 #expect(try await node.transfer("PUT", anew.url, body: big).status == 200)
+            }
+        }
+
+        @Test func `a stranger asks no room, but for avatars, and each of these once`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("strangers")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let token = try #require(try await ann.mediaToken(room)).token
+                let (ticket, avatar) = (
+                    try await ann.upload(room, Self.png), try await ann.upload(room, Self.png, kind: .avatar)
+                )
+                for url in [ticket.url, avatar.url] {
+                    #expect(try await node.transfer("PUT", url, body: Self.png).status == 200)
+                }
+                _ = try await ann.naming(room, ticket.mediaID)
+                func questions() async throws -> Double { try await node.metric("chatroom_media_questions_total ") }
+                let before = try await questions()
+                let elsewhere = try #require(RoomID("elsewhere"))
+                let never = MediaID(in: room, random: (1, 2)).text
+                let foreign = MediaID(in: elsewhere, random: (3, 4), isAvatar: true).text
+                for round in 0..<10 {
+                    for id in [ticket.mediaID, never, foreign] {
+                        let path = MediaID.path(id, in: room)
+                        #expect(try await node.transfer("GET", path).status == 401)
+                        #expect(try await node.transfer("HEAD", path).status == 401)
+                        #expect(try await node.transfer("GET", path + "?token=\(token)x").status == 401)
+                        #expect(try await node.transfer("PUT", path + "?upload=\(token)", body: Self.png).status == 403)
+                    }
+                    let other = MediaID(in: elsewhere, random: (UInt64(round), 1)).text
+                    #expect(
+                        try await node.transfer("GET", MediaID.path(other, in: elsewhere) + "?token=\(token)").status
+                            == 403)
+                }
+                #expect(try await questions() == before, "no room was asked")
+                let none = MediaID(in: room, random: (5, 6), isAvatar: true).text
+                for _ in 0..<20 {
+                    let path = MediaID.path(avatar.mediaID, in: room)
+                    #expect(try await node.transfer("GET", path).status == 200)
+                    #expect(try await node.transfer("GET", "\(path)?token=\(token)").status == 200)
+                    #expect(try await node.transfer("GET", MediaID.path(none, in: room)).status == 404)
+                }
+                // What is missing is asked for again after a while.
+                let after = try await questions()
+                #expect(after >= before + 2 && after <= before + 2 + 4)
+                #expect(
+                    try await node.transfer("GET", "\(MediaID.path(ticket.mediaID, in: room))?token=\(token)").status
+                        == 200)
+                #expect(try await questions() > after, "who has a token asks")
+            }
+        }
+
+        @Test func `one user's slow transfers leave the others theirs`() async throws {
+            try await TestNode.run(["media": ["transfersPerUser": 2]]) { node in
+                let room = try await node.createRoom("shares")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let bob = try await TestClient.entered(node, "bob", room)
+                var sockets: [TestSocket] = []
+                for _ in 0..<2 {
+                    let ticket = try await ann.upload(room, Self.png)
+                    let socket = TestSocket()
+                    try await socket.open(port: node.clientPort)
+                    await socket.write(
+                        Array(
+                            "PUT \(ticket.url) HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 17\r\n\r\n"
+                                .utf8))
+                    _ = try await socket.received("leave to send") { String(decoding: $0, as: UTF8.self).contains("100") ? $0 : nil }
+                    sockets.append(socket)
+                }
+                let (mine, his) = (try await ann.upload(room, Self.png), try await bob.upload(room, Self.png))
+                #expect(try await node.transfer("PUT", mine.url, body: Self.png).status == 503)
+                #expect(try await node.transfer("PUT", his.url, body: Self.png).status == 200)
+                for socket in sockets { await socket.close() }
+                try await poll("hers are free again") {
+                    try await node.transfer("PUT", mine.url, body: Self.png).status == 200
+                }
+            }
+        }
+
+        @Test func `a node that is started again knows how much a user has sent today`() async throws {
+            try await TestNode.run(["media": ["megabytesPerUserAndDay": 1]]) { node in
+                let room = try await node.createRoom("again")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let draft = Self.draft(.image, 600 << 10)
+                try await ann.done(.upload(UploadRequest(room: room, draft: draft)))
+                try await poll("it is written") {
+                    FileManager.default.contents(atPath: node.dataPath + "/uploads-today") != nil
+                }
+                await node.kill()
+                try await node.start()
+                let again = try await TestClient.entered(node, "ann", room)
+                let refused = try await again.refusal(of: .upload(UploadRequest(room: room, draft: draft)))
+                #expect(refused.code == .tooOften)
+                try await again.done(.upload(UploadRequest(room: room, draft: Self.draft(.image, 400 << 10))))
             }
         }
 
@@ -336,6 +431,38 @@ extension IntegrationTests.ClusterTests {
             #expect(try await staying[0].transfer("PUT", second.url, body: Single.png).status == 200)
             try await cluster.mend(3)
             try await poll("it is on two again") { try holders(cluster.nodes).count == 2 }
+        }
+
+        @Test func `a user has one allowance over all nodes, also when the one that counts has died`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("allowance")
+            let name = "allowance-user"
+            let draft = Single.draft(.video, 100 << 20)
+            // 1,024 MB a day.
+            for number in 0..<10 {
+                let client = try await TestClient.entered(cluster.nodes[number % 3], name, room)
+                try await client.done(.upload(UploadRequest(room: room, draft: draft)))
+                try await client.drop()
+            }
+            for node in cluster.nodes {
+                let client = try await TestClient.entered(node, name, room)
+                #expect(try await client.refusal(of: .upload(UploadRequest(room: room, draft: draft))).code == .tooOften)
+                try await client.drop()
+            }
+            let names = try cluster.nodes.map { try #require(NodeID(cluster.name(of: $0))) }
+            let lost = try cluster.node(try #require(MediaPlaces.order(of: name, among: names).first).text)
+            await lost.kill()
+            let client = try await TestClient.entered(
+                try #require(cluster.nodes.first { $0 !== lost }), name, room)
+            let refused = try await retrying("it counts on") {
+                let error = try await client.refusal(of: .upload(UploadRequest(room: room, draft: draft)))
+                guard error.code != .unavailable else { throw error }
+                return error
+            }
+            #expect(refused.code == .tooOften)
+            // What is left is still there.
+            try await client.done(.upload(UploadRequest(room: room, draft: Single.draft(.file, 20 << 20))))
+            try await cluster.mend(3)
         }
     }
 }

@@ -1,14 +1,12 @@
 import ChatModel
 import History
-import Replication
 import Testing
 
-/// Every file that a shard can have reaches a new replica: History and the messages have one bound.
+/// Every file that a shard can have reaches a new replica.
 @Suite struct HistoryFileCountTests {
     @Test func `the messages name as many files as all lives together can have`() {
-        #expect(TransferConfiguration.daysMax == HistoryManifest.daysMax)
         // The nodes' own setting is at most that of the longest life. A life of n days has n + 1 files.
         let lives = HistoryLife.allCases.map { ($0.days ?? Limits.historyDays) + 1 }
-        #expect(lives.reduce(0, +) <= Int64(HistoryManifest.daysMax))
+        #expect(lives.reduce(0, +) <= Int64(Limits.historyFilesPerShard))
     }
 }

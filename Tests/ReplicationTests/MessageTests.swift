@@ -1,3 +1,4 @@
+import ChatModel
 import Consensus
 import Replication
 import StorageTestKit
@@ -27,7 +28,7 @@ import Testing
     {
         // The last day that a file is named after, with the longest life.
         let day = HistoryDay(day: 5 << 32 + 2_932_896, lastIndex: 1 << 48)
-        let most = [HistoryDay](repeating: day, count: TransferConfiguration.daysMax)
+        let most = [HistoryDay](repeating: day, count: Limits.historyFilesPerShard)
         let message = ReplicationMessage(group: group, transfer: .max, .days(most))
         #expect(message.encoded.count < 256 << 10)
         #expect(try ReplicationMessage(decoding: message.encoded) == message)

@@ -112,21 +112,23 @@ import Testing
             table.set(Int.random(in: 0..<4, using: &random) == 0 ? nil : record, of: id)
             for user in users.compactMap({ $0 }) {
                 let own = table.records.filter { $0.value.user == user }
-                let unnamed = own.values.count {
-                    $0.draft.kind != .avatar && $0.references.isEmpty && $0.shownUntil == nil
-                }
                 let avatars = own.filter {
                     $0.value.draft.kind == .avatar && $0.value.digest != nil && $0.value.replacedAt == nil
                 }
+                let unnamed = own.count {
+                    avatars[$0.key] == nil && $0.value.references.isEmpty && $0.value.shownUntil == nil
+                }
+                #expect(table.count(of: user) == own.count, "SEED=\(seed)")
                 #expect(table.unnamed(of: user) == unnamed, "SEED=\(seed)")
                 #expect(table.avatars(of: user) == avatars.keys.sorted(), "SEED=\(seed)")
             }
         }
     }
 
-    @Test func `nobody takes all places of a room: one user has so many that no message names`() {
+    @Test(arguments: [UploadKind.image, .avatar])
+    func `nobody takes all places of a room: one user has so many that no message names`(kind: UploadKind) {
         var it = Dialogue()
-        for number in 1...UInt64(RoomState.unnamedPerUser) { _ = Self.register(&it, number) }
+        for number in 1...UInt64(Limits.unnamedUploadsPerUser) { _ = Self.register(&it, number, kind) }
         it.facts.mediaID = MediaID(in: it.room, random: (9_999, 7)).text
         #expect(it.tell(.registerUpload(Self.draft()), by: member("bob")).code == .conflict)
         #expect(it.tell(.registerUpload(Self.draft()), by: member("ann")).code == nil)
@@ -234,6 +236,9 @@ import Testing
         ] {
             #expect(MediaID(text) == nil || text == id.text, "\(text)")
         }
+        let avatar = MediaID(in: room, random: (1, .max), isAvatar: true)
+        #expect(avatar != id && MediaID(avatar.text)?.isAvatar == true && MediaID(id.text)?.isAvatar == false)
+        #expect(MediaID(avatar.text)?.isOf(room) == true)
         let hard = try #require(RoomID("a#b|c+d@e:f~g!$-"))
         #expect(MediaID.path("m", in: hard) == "/v1/media/a%23b%7Cc%2Bd%40e%3Af~g%21%24-/m")
     }

@@ -205,8 +205,15 @@ extension Samples {
             .mediaRead(mediaFile(), offset: int64(), count: int(0...1000)),
             .mediaHas(mediaFile(), size: int64(), isThorough: bool()),
             .mediaUse(user(), bytes: int64()), .mediaLink(mediaFile(), to: room()),
+            .mediaUses(uploadUse()),
             .devices(deviceNews()),
         ]
+    }
+
+    mutating func uploadUse() -> UploadUse {
+        var counts: [NodeID: Int64] = [:]
+        for _ in 0..<int(0...3) { counts[node()] = int64() }
+        return UploadUse(user: user(), day: int64(), counts: counts)
     }
 
     private mutating func roomAnswers() -> [RoomAnswer] {
@@ -299,6 +306,7 @@ extension Samples {
                     leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
             .audit([audit]), .done, .clock(time()), .devices(deviceNews()),
+            .mediaUses(uploadUse()),
             .session(handedSession()), .figures(nodeFigures()),
             .backup(
                 BackupCopy(node: node(), directory: text(), bytes: int64()),

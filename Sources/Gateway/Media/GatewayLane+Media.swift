@@ -63,13 +63,14 @@ extension GatewayLane {
         shared.transfers.add()
         let me = LoopBound(onLoop: self, loop: loop)
         let number = connection.number
+        let client = MediaClient(connection.address)
         Task {
             let result: Result<MediaDelivery, MediaRefusal>
             do throws(MediaRefusal) {
                 result = .success(
                     try await service.open(
                         request.id, in: request.room, token: request.token, bearer: request.bearer,
-                        method: request.method))
+                        method: request.method, client: client))
             } catch {
                 result = .failure(error)
             }

@@ -1,4 +1,5 @@
 import ChatModel
+import Transport
 import Wire
 
 /// The node's part of content (PROTOCOL.md, "Media"): who may send and read it, and where its bytes are. The gateway only
@@ -19,8 +20,17 @@ public protocol MediaService: Sendable {
     ///   - token: of a session or a review.
     ///   - bearer: the same, or a key of an administrator.
     ///   - method: GET or HEAD.
-    func open(_ id: String, in room: RoomID, token: String?, bearer: String?, method: String)
-        async throws(MediaRefusal) -> MediaDelivery
+    ///   - client: whoever asks, for what strangers may ask.
+    func open(
+        _ id: String, in room: RoomID, token: String?, bearer: String?, method: String, client: MediaClient
+    ) async throws(MediaRefusal) -> MediaDelivery
+}
+
+/// A client as far as nobody has to say who that is: an IPv4 address, or the /64 of an IPv6 address.
+public struct MediaClient: Sendable, Hashable {
+    public var address: IPRange
+
+    public init(_ address: IPAddress) { self.address = address.holder }
 }
 
 /// The way on which a reader gets content.

@@ -14,11 +14,7 @@ public struct HistoryManifest: Sendable, Hashable {
         }
     }
 
-    /// More files than all lives together have; more are refused. Replicas tell each other of as many
-    /// (`TransferConfiguration.daysMax`).
-    public static let daysMax = 8_192
-
-    /// Oldest first.
+    /// Oldest first, at most `Limits.historyFilesPerShard`.
     public var days: [Day]
 
     public init(days: [Day]) { self.days = days }

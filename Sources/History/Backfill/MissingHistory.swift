@@ -84,7 +84,7 @@ private struct WiredMissing: WireMessage {
         try walker.shown(1, "snapshotIndex", &missing.snapshotIndex)
         try walker.shown(2, "knownIndex", &missing.knownIndex)
         try walker.defaulted(3, "isPlanned", &isPlanned, default: false)
-        try walker.repeated(4, "days", &days, itemsMax: HistoryManifest.daysMax)
+        try walker.repeated(4, "days", &days, itemsMax: Limits.historyFilesPerShard)
         if W.isDecoding { missing.days = isPlanned ? days.map(\.day) : nil }
     }
 }

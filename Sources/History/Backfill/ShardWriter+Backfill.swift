@@ -14,7 +14,7 @@ extension ShardWriter {
     func planBackfill(
         _ manifest: HistoryManifest, snapshotIndex: UInt64, on thread: StorageThread
     ) throws -> MissingHistory? {
-        guard manifest.days.count <= HistoryManifest.daysMax,
+        guard manifest.days.count <= Limits.historyFilesPerShard,
             manifest.days.allSatisfy({ HistoryFile(number: $0.day) != nil })
         else { throw StorageError(.malformed, "a manifest of \(manifest.days.count) days") }
         try checkIsMissing(snapshotIndex)

@@ -86,7 +86,7 @@ struct NodeAnswers: Sendable {
         case .discardBackup(let name):
             try await backup.discard(name)
             return .done
-        case .mediaWrite, .mediaFinish, .mediaRead, .mediaHas, .mediaLink, .mediaUse:
+        case .mediaWrite, .mediaFinish, .mediaRead, .mediaHas, .mediaLink, .mediaUse, .mediaUses:
             return try await media.answer(question)
         case .unknown:
             throw ChatError(.unavailable, "\(configuration.node) is of an older version", retryAfterMs: 60_000)

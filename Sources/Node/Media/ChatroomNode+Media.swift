@@ -1,3 +1,4 @@
+import Gateway
 import HTTPClient
 import Media
 import Rooms
@@ -15,10 +16,18 @@ extension ChatroomNode {
         case .local: store = try await openLocalMedia(common, nodes, calls, &services)
         case .s3(let settings): store = try await openS3Media(settings, common, nodes, calls, &services)
         }
+        let (bytesPerDay, path) = (configuration.mediaBytesPerUserAndDay, common.directory.uploadUse)
+        let allowances = try await services.open(close: { $0.close() }) {
+            UploadAllowances(node: configuration.node, bytesPerDay: bytesPerDay, path: path, now: WallClock.now) {
+                await nodes.exchange($0)
+            }
+        }
         let host = MediaHost(
             store, nodes: nodes, calls: calls, keys: keys,
-            seal: try KeysFile.read(configuration.keysFile).mediaSeal(),
-            bytesPerUserAndDay: configuration.mediaBytesPerUserAndDay, now: WallClock.now)
+            seal: try KeysFile.read(configuration.keysFile).mediaSeal(), allowances: allowances,
+            transfers: TransferShares(
+                each: configuration.mediaTransfersPerUser, max: configuration.gateway.transfersMax),
+            metrics: common.metrics, now: WallClock.now)
         media.withLock { $0 = host }
         return host
     }

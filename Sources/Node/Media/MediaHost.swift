@@ -6,6 +6,7 @@ import RoomProtocol
 import Rooms
 import ServerAPI
 import Synchronization
+import Telemetry
 import Wire
 
 /// The content of rooms on this node (PROTOCOL.md, "Media"): tokens, rights, and how much users may send. Rooms know what there
@@ -17,11 +18,15 @@ final class MediaHost: MediaService, RoomMedia {
     private let keys: TokenKeys
     private let seal: Mutex<MediaSeal>
     private let allowances: UploadAllowances
+    private let avatars: AvatarLookups
+    private let transfers: TransferShares
+    private let asker: MediaAsker
     private let now: @Sendable () -> Timestamp
 
     init(
         _ store: any ContentStore, nodes: MediaNodes, calls: RoomCalls, keys: TokenKeys, seal: MediaSeal,
-        bytesPerUserAndDay: Int64, now: @escaping @Sendable () -> Timestamp
+        allowances: UploadAllowances, transfers: TransferShares, metrics: MetricsRegistry,
+        now: @escaping @Sendable () -> Timestamp
     ) {
         self.store = store
         self.nodes = nodes
@@ -29,7 +34,14 @@ final class MediaHost: MediaService, RoomMedia {
         self.keys = keys
         self.seal = Mutex(seal)
         self.now = now
-        allowances = UploadAllowances(bytesPerDay: bytesPerUserAndDay)
+        self.allowances = allowances
+        self.transfers = transfers
+        let asker = MediaAsker(calls, store, metrics)
+        self.asker = asker
+        let start = ContinuousClock.now
+        avatars = AvatarLookups(milliseconds: { UInt64((ContinuousClock.now - start) / .milliseconds(1)) }) { name in
+            await asker.avatar(name)
+        }
     }
 
     /// The key to a store elsewhere has changed.
@@ -66,12 +78,13 @@ final class MediaHost: MediaService, RoomMedia {
         guard right(of: token) == .write(room, id) else {
             throw MediaRefusal(ChatError(.forbidden, "this URL does not hold, or not any more"))
         }
-        let status = try await status(of: id, in: room, for: nil)
-        guard status.record.digest == nil else {
-            throw MediaRefusal(ChatError(.conflict, "\(id) has been sent already"))
-        }
-        guard length == status.record.draft.size else { throw .tooLarge }
-        return try await store.begin(id, in: room, status.record.draft)
+        let record = try await asker.status(of: id, in: room, for: nil).record
+        guard record.digest == nil else { throw MediaRefusal(ChatError(.conflict, "\(id) has been sent already")) }
+        guard length == record.draft.size else { throw .tooLarge }
+        // An app server sends for many.
+        guard let user = record.user else { return try await store.begin(id, in: room, record.draft) }
+        let place = try transfers.take(.user(user))
+        return SharedUploading(upload: try await store.begin(id, in: room, record.draft), place: place)
     }
 
     // MARK: - Sending past the cluster
@@ -83,25 +96,7 @@ final class MediaHost: MediaService, RoomMedia {
     }
 
     func settle(_ id: String, _ draft: UploadDraft, in room: RoomID) async throws(ChatError) {
-        let found: SettledContent?
-        do throws(StoreFailure) {
-            found = try await store.settled(id, in: room, draft)
-        } catch {
-            throw error.chatError
-        }
-        if let found { try await note(found, of: id, in: room) }
-    }
-
-    /// The room learns what has been sent; where nothing was, it says so itself.
-    private func note(_ found: SettledContent, of id: String, in room: RoomID) async throws(ChatError) {
-        do throws(ChatError) {
-            _ = try await calls.perform(
-                .completeUpload(mediaID: id, digest: found.digest, isInline: found.isInline), in: room, as: .system,
-                id: nil)
-        } catch {
-            // Another asker was faster, and its bytes count.
-            guard error.code == .conflict else { throw error }
-        }
+        try await asker.settle(id, draft, in: room)
     }
 
     /// The answer to the app server, with the place to which it sends.
@@ -118,62 +113,82 @@ final class MediaHost: MediaService, RoomMedia {
 
     // MARK: - Reading
 
-    func open(_ id: String, in room: RoomID, token: String?, bearer: String?, method: String)
-        async throws(MediaRefusal) -> MediaDelivery
-    {
+    func open(
+        _ id: String, in room: RoomID, token: String?, bearer: String?, method: String, client: MediaClient
+    ) async throws(MediaRefusal) -> MediaDelivery {
         let right = right(of: token) ?? right(of: bearer)
-        var reader: MediaReader?
-        if case .read(room, let session)? = right { reader = session }
-        let isReview = right == .review(room, id)
+        if case .read(room, let reader)? = right {
+            return try await open(id, in: room, for: reader, method: method)
+        }
         let isAdministrator = right == nil ? await isAdministrator(bearer, of: room) : false
-        var status = try await status(of: id, in: room, for: reader)
-        let isAvatar = status.record.draft.kind == .avatar
-        if !isAvatar, !isReview, !isAdministrator {
-            guard reader != nil else {
-                throw MediaRefusal(
-                    right == nil
-                        ? ChatError(.unauthorized, "a token of the room is needed: enter and mediaToken give it")
-                        : ChatError(.forbidden, "this token is for something else"))
-            }
-            guard status.isReaderHere else {
-                throw MediaRefusal(ChatError(.forbidden, "the session is not in \(room)"))
-            }
+        guard right == .review(room, id) || isAdministrator else {
+            return try await openAvatar(id, in: room, for: client, hasToken: right != nil, method: method)
         }
-        if isAvatar, isElsewhere, status.record.digest == nil {
-            // No message names it, so nobody has asked for it before.
-            let found: SettledContent?
-            do throws(StoreFailure) {
-                found = try await store.settled(id, in: room, status.record.draft)
-            } catch {
-                throw error.refusal
-            }
-            do throws(ChatError) {
-                if let found { try await note(found, of: id, in: room) }
-            } catch {
-                throw MediaRefusal(error)
-            }
-            status = try await self.status(of: id, in: room, for: reader)
+        let status = try await asker.status(of: id, in: room, for: nil)
+        return try await deliver(id, status.record, in: room, method: method)
+    }
+
+    private func open(
+        _ id: String, in room: RoomID, for reader: MediaReader, method: String
+    ) async throws(MediaRefusal) -> MediaDelivery {
+        let place = try transfers.take(.user(reader.user))
+        if MediaID(id)?.isAvatar == true {
+            return try await deliverAvatar(id, in: room, for: nil, method: method, place)
         }
-        guard let digest = status.record.digest, status.isReadable || isReview || isAdministrator,
-            let name = MediaName(room: room, id: id, digest: digest)
-        else { throw MediaRefusal(ChatError(.notFound, "there is no such content")) }
-        return try await store.open(name, status.record, method: method)
+        let status = try await asker.status(of: id, in: room, for: reader)
+        guard status.isReaderHere else {
+            throw MediaRefusal(ChatError(.forbidden, "the session is not in \(room)"))
+        }
+        return try await deliver(id, status.isReadable ? status.record : nil, in: room, method: method, place)
+    }
+
+    /// Whoever has no right to the room gets avatars, and for everything else a refusal that asks nobody.
+    private func openAvatar(
+        _ id: String, in room: RoomID, for client: MediaClient, hasToken: Bool, method: String
+    ) async throws(MediaRefusal) -> MediaDelivery {
+        // An avatar is never of two rooms.
+        guard let known = MediaID(id), known.isAvatar, known.isOf(room) else {
+            throw MediaRefusal(
+                hasToken
+                    ? ChatError(.forbidden, "this token is for something else")
+                    : ChatError(.unauthorized, "a token of the room is needed: enter and mediaToken give it"))
+        }
+        let place = try transfers.take(.stranger(client))
+        return try await deliverAvatar(id, in: room, for: client, method: method, place)
+    }
+
+    private func deliverAvatar(
+        _ id: String, in room: RoomID, for client: MediaClient?, method: String, _ place: TransferShares.Place
+    ) async throws(MediaRefusal) -> MediaDelivery {
+        let name = AvatarLookups.Name(room: room, id: id)
+        let record = try await avatars.record(name, for: client)
+        do throws(MediaRefusal) {
+            return try await deliver(id, record, in: room, method: method, place)
+        } catch {
+            // Its bytes may have gone with the room or with the next avatar.
+            guard record != nil else { throw error }
+            avatars.forget(name)
+            let record = try await avatars.record(name, for: client)
+            return try await deliver(id, record, in: room, method: method, place)
+        }
+    }
+
+    /// - Parameter place: of the transfer; nil: it counts for nobody.
+    private func deliver(
+        _ id: String, _ record: UploadRecord?, in room: RoomID, method: String, _ place: TransferShares.Place? = nil
+    ) async throws(MediaRefusal) -> MediaDelivery {
+        guard let record, let digest = record.digest, let name = MediaName(room: room, id: id, digest: digest) else {
+            throw MediaRefusal(ChatError(.notFound, "there is no such content"))
+        }
+        let delivery = try await store.open(name, record, method: method)
+        guard let place, case .content(let content) = delivery else { return delivery }
+        return .content(SharedReading(content: content, place: place))
     }
 
     /// An admin key reads all that it may read of the room.
     private func isAdministrator(_ bearer: String?, of room: RoomID) async -> Bool {
         guard let bearer, let administrator = try? await keys.administrator(bearer: bearer) else { return false }
         return administrator.mayReadContent(of: room)
-    }
-
-    private func status(of id: String, in room: RoomID, for reader: MediaReader?) async throws(MediaRefusal)
-        -> MediaStatus
-    {
-        do throws(ChatError) {
-            return try await calls.media(id, in: room, for: reader)
-        } catch {
-            throw MediaRefusal(error)
-        }
     }
 
     // MARK: - For rooms
@@ -195,9 +210,13 @@ final class MediaHost: MediaService, RoomMedia {
 
     /// Questions about content.
     func answer(_ question: NodeQuestion) async throws(ChatError) -> NodeAnswer {
-        guard case .mediaUse(let user, let bytes) = question else { return try await store.answer(question) }
-        try allowances.take(bytes, of: user, at: now())
-        return .done
+        switch question {
+        case .mediaUse(let user, let bytes):
+            try await allowances.take(bytes, of: user)
+            return .done
+        case .mediaUses(let use): return .mediaUses(allowances.hear(use))
+        default: return try await store.answer(question)
+        }
     }
 
     /// Takes bytes from what a user may send today. One node counts for each user, whichever rooms he sends to.

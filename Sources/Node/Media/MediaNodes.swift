@@ -1,6 +1,7 @@
 import ChatModel
 import ClusterRouting
 import Media
+import RoomProtocol
 import SystemGroupHost
 
 /// The nodes that store content, as the cluster lists them and as they are reached now.
@@ -38,4 +39,15 @@ struct MediaNodes: Sendable {
 
     /// The one node that does a thing for all.
     func first(for task: String) -> NodeID { MediaPlaces.order(of: task, among: reached).first ?? node }
+
+    /// Tells the second node what this one knows of a user, and hears what that one knows.
+    func exchange(_ use: UploadUse) async -> UploadUse? {
+        guard let other = second(for: use.user.text),
+            case .mediaUses(let known)? = try? await nodes.ask(other, .mediaUses(use))
+        else { return nil }
+        return known
+    }
+
+    /// The node that goes on with it where this one does it now and goes away; nil: there is no other.
+    func second(for task: String) -> NodeID? { MediaPlaces.order(of: task, among: reached).first { $0 != node } }
 }

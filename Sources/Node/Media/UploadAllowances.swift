@@ -1,36 +1,82 @@
 import ChatModel
+import Media
+import RoomProtocol
 import Synchronization
 
-/// The bytes of content that users have sent today, as the node that counts for them knows it: in memory, so a restart begins
-/// anew.
+/// How much of today's allowance each user has used. One node counts for a user at a time, and tells a second one, which goes on
+/// when the first is away. Both keep it in a file.
 final class UploadAllowances: Sendable {
-    private struct State {
-        var day: Int64 = 0
-        var used: [UserID: Int64] = [:]
+    /// Tells the second node what this one knows of a user, and hears what that one knows; nil: there is none, or it does not
+    /// answer.
+    typealias Exchange = @Sendable (UploadUse) async -> UploadUse?
+
+    /// The closure of the file keeps this alive, and not the whole.
+    private final class Known: Sendable {
+        let uses: Mutex<UploadUses>
+
+        init(_ uses: UploadUses) { self.uses = Mutex(uses) }
     }
 
     private let bytesPerDay: Int64
-    private let state = Mutex(State())
-    private static let usersMax = 1_000_000
+    private let now: @Sendable () -> Timestamp
+    private let exchange: Exchange
+    private let known: Known
+    private let file: UploadUseFile?
 
-    init(bytesPerDay: Int64) { self.bytesPerDay = bytesPerDay }
+    /// Blocks while the file is read.
+    /// - Parameter path: of the file; nil: none.
+    init(
+        node: NodeID, bytesPerDay: Int64, path: String?, now: @escaping @Sendable () -> Timestamp,
+        exchange: @escaping Exchange
+    ) {
+        self.bytesPerDay = bytesPerDay
+        self.now = now
+        self.exchange = exchange
+        let known = Known(UploadUses(node: node, day: now().day))
+        file = path.map { UploadUseFile(path: $0, uses: { known.uses.withLock { $0 } }) }
+        self.known = known
+        if let file { known.uses.withLock { file.read(into: &$0) } }
+    }
 
-    func take(_ bytes: Int64, of user: UserID, at now: Timestamp) throws(ChatError) {
-        let refusal = state.withLock { state -> ChatError? in
-            if state.day != now.day { state = State(day: now.day) }
-            let used = state.used[user] ?? 0
-            guard bytes >= 0, bytes <= bytesPerDay - used else {
-                let midnight = (now.day + 1) * Timestamp.millisecondsPerDay
-                return ChatError(
-                    .tooOften, "\(user) may send \(bytesPerDay) bytes of media a day",
-                    retryAfterMs: max(0, midnight - now.milliseconds))
+    func close() { file?.close() }
+
+    /// Takes bytes from what a user may send today. The second node is asked first, which may have counted while this one was
+    /// away, and told afterwards.
+    func take(_ bytes: Int64, of user: UserID) async throws(ChatError) {
+        if let other = await exchange(use(of: user)) { merge(other) }
+        let time = now()
+        let isFirst: Bool
+        do throws(ChatError) {
+            isFirst = try known.uses.withLock { uses throws(ChatError) in
+                let isFirst = uses.begin(time.day)
+                try uses.take(bytes, of: user, bytesPerDay: bytesPerDay, at: time)
+                return isFirst
             }
-            guard used > 0 || state.used.count < Self.usersMax else {
-                return ChatError(.unavailable, "too many users send media", retryAfterMs: 60_000)
-            }
-            state.used[user] = used + bytes
-            return nil
+        } catch {
+            throw error
         }
-        if let refusal { throw refusal }
+        let use = use(of: user)
+        file?.note(use.counts, of: user, isFirst: isFirst)
+        // Where that one does not hear it, this one knows it alone.
+        if let other = await exchange(use) { merge(other) }
+    }
+
+    /// Takes over what another node knows.
+    /// - Returns: what this one knows then.
+    func hear(_ use: UploadUse) -> UploadUse {
+        merge(use)
+        return self.use(of: use.user)
+    }
+
+    private func merge(_ use: UploadUse) {
+        let time = now()
+        let (isFirst, isNews) = known.uses.withLock { uses in
+            (uses.begin(time.day), uses.merge(use.counts, of: use.user, on: use.day))
+        }
+        if isNews { file?.note(use.counts, of: use.user, isFirst: isFirst) }
+    }
+
+    private func use(of user: UserID) -> UploadUse {
+        known.uses.withLock { UploadUse(user: user, day: $0.day, counts: $0.counts(of: user)) }
     }
 }
