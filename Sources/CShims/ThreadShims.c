@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 _Thread_local const void *chatroom_thread_loop = NULL;
@@ -51,6 +52,8 @@ int chatroom_wait_for_cpu(void) {
     // pthread_setschedparam would not know SCHED_BATCH of every C library; 0 is the calling thread.
     return sched_setscheduler(0, SCHED_BATCH, &priority) == 0 ? 0 : -errno;
 }
+
+int chatroom_give_way(void) { return setpriority(PRIO_PROCESS, 0, 10) == 0 ? 0 : -errno; }
 
 void chatroom_keep_freed_memory(void) {
     // Setting one of them ends the C library's own adjusting of both. Elsewhere than with glibc there is nothing to set.

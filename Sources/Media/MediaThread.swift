@@ -13,7 +13,10 @@ final class MediaThread: Sendable {
 
     init(count: Int) {
         state.update { $0.threads = count }
-        for number in 0..<count { startDatabaseThread("media-\(number)", isInBackground: true) { self.run() } }
+        // Messages come before content. Loops take none of the locks here.
+        for number in 0..<count {
+            startDatabaseThread("media-\(number)", isInBackground: true, givesWay: true) { self.run() }
+        }
     }
 
     /// Runs `job` and returns its value; nil when too many jobs wait, or after `stop`.

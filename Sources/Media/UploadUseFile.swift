@@ -44,12 +44,13 @@ public final class UploadUseFile: Sendable {
 
     // MARK: - Reading
 
-    /// What the file says of that day. Blocks; for the start.
+    /// Adds all that the file says of that day. Blocks; for the start.
     public func read(into uses: inout UploadUses) {
         var rest: [UInt8] = []
         var (offset, isHeaded) = (Int64(0), false)
         // Bounded by what may be written.
-        while offset < Self.bytesMax, let bytes = MediaFileSystem.read(path, at: offset, count: 1 << 20), !bytes.isEmpty {
+        while offset < Self.bytesMax, let bytes = MediaFileSystem.read(path, at: offset, count: 1 << 20), !bytes.isEmpty
+        {
             offset += Int64(bytes.count)
             rest += bytes
             var begin = 0

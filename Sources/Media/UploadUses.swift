@@ -12,7 +12,7 @@ public struct UploadUses: Sendable {
 
     private struct Sums: Sendable {
         var own: Int64 = 0
-        /// Of the other nodes: mostly none, or one.
+        /// Those of the other nodes: mostly none, or one.
         var others: [NodeID: Int64] = [:]
 
         var total: Int64 { others.values.reduce(own) { $0.addingReportingOverflow($1).overflow ? .max : $0 + $1 } }
@@ -42,7 +42,7 @@ public struct UploadUses: Sendable {
 
     public func total(of user: UserID) -> Int64 { sums[user]?.total ?? 0 }
 
-    /// What each node has counted for the user.
+    /// The sum that each node has counted for the user.
     public func counts(of user: UserID) -> [NodeID: Int64] {
         guard let sums = sums[user] else { return [:] }
         var counts = sums.others
@@ -80,7 +80,8 @@ public struct UploadUses: Sendable {
                 guard bytes > merged.own else { continue }
                 merged.own = bytes
             } else {
-                guard bytes > merged.others[other] ?? 0, merged.others[other] != nil || merged.others.count < Self.nodesMax
+                guard bytes > merged.others[other] ?? 0,
+                    merged.others[other] != nil || merged.others.count < Self.nodesMax
                 else { continue }
                 merged.others[other] = bytes
             }

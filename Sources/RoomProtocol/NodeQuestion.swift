@@ -69,7 +69,7 @@ public enum NodeQuestion: Sendable, Equatable {
     case mediaLink(MediaFile, to: RoomID)
     /// Takes bytes from what a user may send in a day; 416 when they are too many.
     case mediaUse(UserID, bytes: Int64)
-    /// What the asking node knows of how much a user has sent today; answered by what the node then knows.
+    /// Tells how much a user has sent today, as the asking node knows it; answered by all that the node then knows.
     case mediaUses(UploadUse)
     /// Asks for users' sessions at the node, and tells it of those at the asking one.
     case devices(DeviceNews)

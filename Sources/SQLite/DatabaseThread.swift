@@ -7,13 +7,16 @@ import CShims
 ///
 /// - Parameter isInBackground: nobody waits for what the thread does. When it wakes up it takes the CPU from no thread
 ///   that somebody waits for; its share of the CPUs stays the same, so that it does not fall behind.
+/// - Parameter givesWay: it may fall behind: where there is too little CPU for all, the others get theirs first. It must hold no
+///   lock for which they wait.
 public func startDatabaseThread(
-    _ name: String, isInBackground: Bool = false, _ body: @escaping @Sendable () -> Void
+    _ name: String, isInBackground: Bool = false, givesWay: Bool = false, _ body: @escaping @Sendable () -> Void
 ) {
     let box = Unmanaged.passRetained(
         ThreadBody {
             // A system that refuses runs it like any other thread: right, if not as quick.
             if isInBackground { _ = chatroom_wait_for_cpu() }
+            if givesWay { _ = chatroom_give_way() }
             body()
         })
     let result = chatroom_start_thread(

@@ -91,7 +91,9 @@ import Testing
     private final class Written: Sendable {
         let path = FileManager.default.temporaryDirectory.path + "/uploads-\(UUID().uuidString)"
 
-        var text: String { FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? "" }
+        var text: String {
+            FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
 
         func put(_ text: String) { _ = FileManager.default.createFile(atPath: path, contents: Data(text.utf8)) }
 

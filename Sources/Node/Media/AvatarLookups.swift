@@ -3,7 +3,7 @@ import Gateway
 import SessionCore
 import Synchronization
 
-/// What this node knows of avatars, which everybody reads without a token: a stranger's question reaches a room at most once in a
+/// The avatars that this node knows, which everybody reads without a token: a stranger's question reaches a room at most once in a
 /// while for each name, and not faster than a rate, whatever strangers ask for.
 final class AvatarLookups: Sendable {
     struct Name: Sendable, Hashable {
@@ -16,10 +16,10 @@ final class AvatarLookups: Sendable {
 
     /// Names that are known, of either kind.
     static let namesMax = 10_000
-    /// What is gone is shown for no longer: the answer itself is kept by browsers for a minute.
+    /// An avatar that has gone is shown for no longer; browsers keep the answer itself for a minute.
     static let hitMilliseconds: UInt64 = 30_000
-    /// An avatar that has just been sent is not missing for longer.
-    static let missMilliseconds: UInt64 = 5_000
+    /// An avatar that has just been sent is not missing for longer, for those without a token.
+    static let missMilliseconds: UInt64 = 2_000
     /// Questions of strangers a second, of all together and of those of one address. Addresses share places by a hash.
     static let rate = (perSecond: 500.0, burst: 1_000.0)
     static let addressRate = (perSecond: 50.0, burst: 200.0)
@@ -64,7 +64,7 @@ final class AvatarLookups: Sendable {
         }
     }
 
-    /// What was known is not so any more.
+    /// The avatar is not as it was.
     func forget(_ name: Name) { state.withLock { $0.hits[name] = nil } }
 
     private enum Step {
@@ -75,7 +75,7 @@ final class AvatarLookups: Sendable {
 
     private func step(_ state: inout State, _ name: Name, _ client: MediaClient?, _ now: UInt64) -> Step {
         if let hit = state.hits[name], now < hit.until { return .known(hit.value) }
-        if let miss = state.misses[name], now < miss.until { return .known(nil) }
+        if client != nil, let miss = state.misses[name], now < miss.until { return .known(nil) }
         // All who ask for one at a time share the answer.
         if let task = state.asked[name] { return .asked(task) }
         if let client, let wait = Self.charge(&state, client, now) { return .refused(wait) }
@@ -120,7 +120,9 @@ final class AvatarLookups: Sendable {
         if names.count >= namesMax {
             names = names.filter { now < $0.value.until }
             // All are fresh: half of them go, so that the next ones do not pay for this again.
-            if names.count >= namesMax { names = Dictionary(uniqueKeysWithValues: names.prefix(namesMax / 2).map { $0 }) }
+            if names.count >= namesMax {
+                names = Dictionary(uniqueKeysWithValues: names.prefix(namesMax / 2).map { $0 })
+            }
         }
         names[name] = known
     }

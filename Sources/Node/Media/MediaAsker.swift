@@ -13,7 +13,7 @@ struct MediaAsker: Sendable {
         self.calls = calls
         self.store = store
         questions = metrics.counter(
-            "chatroom_media_questions_total", "Questions to rooms, by this node, about content that is to be read or sent.")
+            "chatroom_media_questions_total", "Questions of this node to rooms about content to be read or sent.")
     }
 
     func status(of id: String, in room: RoomID, for reader: MediaReader?) async throws(MediaRefusal) -> MediaStatus {
@@ -31,11 +31,7 @@ struct MediaAsker: Sendable {
             var status = try await status(of: name.id, in: name.room, for: nil)
             if store.isElsewhere, status.record.digest == nil {
                 // No message names it, so nobody has asked for it before.
-                do throws(ChatError) {
-                    try await settle(name.id, status.record.draft, in: name.room)
-                } catch {
-                    throw MediaRefusal(error)
-                }
+                try await settleAvatar(name, status.record.draft)
                 status = try await self.status(of: name.id, in: name.room, for: nil)
             }
             return .success(status.isReadable && status.record.draft.kind == .avatar ? status.record : nil)
@@ -52,7 +48,24 @@ struct MediaAsker: Sendable {
         } catch {
             throw error.chatError
         }
-        guard let found else { return }
+        if let found { try await note(found, of: id, in: room) }
+    }
+
+    private func settleAvatar(_ name: AvatarLookups.Name, _ draft: UploadDraft) async throws(MediaRefusal) {
+        let found: SettledContent?
+        do throws(StoreFailure) {
+            found = try await store.settled(name.id, in: name.room, draft)
+        } catch {
+            throw error.refusal
+        }
+        do throws(ChatError) {
+            if let found { try await note(found, of: name.id, in: name.room) }
+        } catch {
+            throw MediaRefusal(error)
+        }
+    }
+
+    private func note(_ found: SettledContent, of id: String, in room: RoomID) async throws(ChatError) {
         do throws(ChatError) {
             _ = try await calls.perform(
                 .completeUpload(mediaID: id, digest: found.digest, isInline: found.isInline), in: room, as: .system,

@@ -142,7 +142,7 @@ final class MediaHost: MediaService, RoomMedia {
         return try await deliver(id, status.isReadable ? status.record : nil, in: room, method: method, place)
     }
 
-    /// Whoever has no right to the room gets avatars, and for everything else a refusal that asks nobody.
+    /// A stranger, without a right to the room, gets avatars, and for everything else a refusal that asks nobody.
     private func openAvatar(
         _ id: String, in room: RoomID, for client: MediaClient, hasToken: Bool, method: String
     ) async throws(MediaRefusal) -> MediaDelivery {

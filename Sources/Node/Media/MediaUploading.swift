@@ -107,8 +107,8 @@ struct MediaReading: MediaContent {
     var digest: String { stored.digest }
 
     func read(at offset: Int64, count: Int) async throws(MediaRefusal) -> [UInt8] {
-        let others = MediaPlaces.order(of: stored.id, among: host.nodes.reached).filter { $0 != place }
-        for from in [place] + others {
+        if let bytes = await host.read(stored, at: offset, count: count, from: place), !bytes.isEmpty { return bytes }
+        for from in MediaPlaces.order(of: stored.id, among: host.nodes.reached) where from != place {
             if let bytes = await host.read(stored, at: offset, count: count, from: from), !bytes.isEmpty {
                 return bytes
             }

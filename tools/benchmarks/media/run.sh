@@ -111,7 +111,7 @@ megabytes_of() { field "$1" <<<"$2" | awk '{ printf "%.1f", $1 / 1e6; found = 1 
 
 machine
 if ((rounds > 0)); then
-    # What is read.
+    # The content that is read.
     place "$size"
     content=$url
     say "PUT $size $url" >"$targets"
