@@ -8,7 +8,8 @@ public final class UploadUseFile: Sendable {
     private struct State {
         /// Lines that wait for the thread.
         var pending = ""
-        /// Lines in the file, with those that wait.
+        /// Lines that wait, and those in the file.
+        var pendingLines = 0
         var lines = 0
         var size: Int64 = 0
         /// The file is to be written anew, with all that is known.
@@ -88,7 +89,7 @@ public final class UploadUseFile: Sendable {
         let isToBeCalled = state.withLock { state in
             state.isDirty = true
             state.pending += lines
-            state.lines += counts.count
+            state.pendingLines += counts.count
             // A disk that hangs: what is left out here is written with everything else.
             if isFirst || state.pending.utf8.count > Self.pendingBytesMax { (state.pending, state.isAnew) = ("", true) }
             defer { state.isCalled = true }
@@ -105,7 +106,11 @@ public final class UploadUseFile: Sendable {
         let uses = uses()
         let found = state.withLock { state -> (text: String, offset: Int64, isAnew: Bool)? in
             guard state.isDirty else { return nil }
-            defer { (state.pending, state.isCalled, state.isAnew, state.isDirty) = ("", false, false, false) }
+            state.lines += state.pendingLines
+            defer {
+                (state.pending, state.pendingLines, state.isCalled, state.isDirty) = ("", 0, false, false)
+                state.isAnew = false
+            }
             return (state.pending, state.size, state.isAnew || state.lines > 2 * uses.count + Self.spareLines)
         }
         guard let (text, offset, isAnew) = found else { return }

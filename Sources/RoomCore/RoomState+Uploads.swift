@@ -9,18 +9,9 @@ extension RoomState {
     mutating func registerUpload(
         _ draft: UploadDraft, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
-        if case .member(let user, _, let anonymous) = command.actor {
-            try maySpeak(user, anonymous: anonymous, at: outcome.time)
-        }
+        try requireMayRegister(by: command.actor, at: outcome.time)
         guard let mediaID = command.facts.mediaID, uploads[mediaID] == nil else {
             throw ChatError(.internal, "the place has no name")
-        }
-        try requirePlaces(for: 1, of: command.actor, field: nil)
-        if case .member(let user, _, _) = command.actor {
-            guard uploads.unnamed(of: user) < Limits.unnamedUploadsPerUser else {
-                throw ChatError(
-                    .conflict, "\(user) has \(Limits.unnamedUploadsPerUser) places that no message names in \(room)")
-            }
         }
         let record = UploadRecord(draft: draft, user: command.actor.user, createdAt: outcome.time)
         put(record, of: mediaID, &outcome)
@@ -28,6 +19,19 @@ extension RoomState {
             UploadTicket(
                 mediaID: mediaID, contentType: draft.contentType,
                 expiresAt: outcome.time.adding(seconds: Limits.uploadSeconds)))
+    }
+
+    /// Throws where a place would be refused: asked before the day's bytes are taken, too.
+    public func requireMayRegister(by actor: Actor, at now: Timestamp) throws(ChatError) {
+        guard case .member(let user, _, let anonymous) = actor else {
+            return try requirePlaces(for: 1, of: actor, field: nil)
+        }
+        try maySpeak(user, anonymous: anonymous, at: now)
+        try requirePlaces(for: 1, of: actor, field: nil)
+        guard uploads.unnamed(of: user) < Limits.unnamedUploadsPerUser else {
+            throw ChatError(
+                .conflict, "\(user) has \(Limits.unnamedUploadsPerUser) places that no message names in \(room)")
+        }
     }
 
     private func requirePlaces(for number: Int, of actor: Actor, field: String?) throws(ChatError) {

@@ -181,9 +181,9 @@ extension RoomActor {
         if case .setBlacklist(let user, enable: true, _) = command.body {
             try state.requireMayKick(user, by: command.actor)
         }
-        if case .registerUpload = command.body, case .member(let user, _, let anonymous) = command.actor {
+        if case .registerUpload = command.body, case .member = command.actor {
             if !context.cluster.level.brings(.media) { throw .upgrading(.media) }
-            try state.maySpeak(user, anonymous: anonymous, at: context.now())
+            try state.requireMayRegister(by: command.actor, at: context.now())
         }
         if case .member(let user, _, let anonymous) = command.actor, !unsettled(in: command.body).isEmpty {
             try state.maySpeak(user, anonymous: anonymous, at: context.now())
