@@ -53,7 +53,13 @@ int chatroom_wait_for_cpu(void) {
     return sched_setscheduler(0, SCHED_BATCH, &priority) == 0 ? 0 : -errno;
 }
 
-int chatroom_give_way(void) { return setpriority(PRIO_PROCESS, 0, 10) == 0 ? 0 : -errno; }
+int chatroom_give_way(void) {
+    errno = 0;
+    // -1 may be the thread's own.
+    int niceness = getpriority(PRIO_PROCESS, 0);
+    if (errno != 0) return -errno;
+    return setpriority(PRIO_PROCESS, 0, niceness + 10) == 0 ? 0 : -errno;
+}
 
 void chatroom_keep_freed_memory(void) {
     // Setting one of them ends the C library's own adjusting of both. Elsewhere than with glibc there is nothing to set.

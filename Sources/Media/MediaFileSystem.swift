@@ -23,6 +23,9 @@ enum MediaFileSystem {
                 }
                 done += count
             }
+            // The disk begins at once: the sync at the end of a large file would hold up those of the log, which the file system
+            // orders behind it. Only a hint.
+            _ = sync_file_range(file, off_t(offset), off_t(buffer.count), UInt32(SYNC_FILE_RANGE_WRITE))
             return 0
         }
     }

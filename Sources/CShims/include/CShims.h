@@ -35,8 +35,8 @@ int chatroom_start_thread(const char *name, void (*body)(void *context), void *c
 /// (SCHED_BATCH, sched(7)). Returns 0 or a negative errno value.
 int chatroom_wait_for_cpu(void);
 
-/// The calling thread gets about a tenth of the CPU that each other thread gets, where there is too little for all (nice(2), which
-/// holds for one thread on Linux). Returns 0 or a negative errno value.
+/// The calling thread gets about a tenth of the CPU that it would get, where there is too little for all (nice(2), which holds for
+/// one thread on Linux). Returns 0 or a negative errno value.
 int chatroom_give_way(void);
 
 /// Ignores SIGPIPE in the whole process, so that writing to a closed socket is an error and not the end.

@@ -81,9 +81,15 @@ create_room media
 for ((i = 1; i <= senders; i++)); do create_room "sends-$i"; done
 size=$((megabytes << 20))
 
+# below FRACTION BEFORE AFTER: of what turn_counts said, the end of the bucket that so many are below, in ms.
+below() {
+    paste -d ' ' <(say "$2") <(say "$3") | awk -v f="$1" '{ le[NR] = $1; n[NR] = $4 - $2 }
+        END { for (i = 1; i < NR && n[i] < f * n[NR]; i++); print le[i] == "+Inf" ? "1e9" : le[i] * 1000 }'
+}
+
 # measure ROUND WHAT: a row of the table.
 measure() {
-    local line moved='{}' errors
+    local line moved='{}' errors acks turns
     if [[ $2 == with ]]; then
         {
             say "GET ${content%%\?*}"
@@ -92,8 +98,11 @@ measure() {
         transfers --downloads "$downloads" --uploads "$uploads" --down-rate $((down * 1000000)) --up-rate $((up * 1000000))
         sleep 1
     fi
+    acks=$(turn_counts chatroom_ack_seconds) turns=$(turn_counts chatroom_loop_turn_cpu_seconds)
     line=$("$bench_dir/sendload" --port "$node_port" --pid "$node_pid" --room-prefix sends --senders "$senders" \
         --rate "$rate" --seconds "$seconds" "${key_options[@]}" --json) || fail "the load client failed. $line"
+    acks=$(below 0.99 "$acks" "$(turn_counts chatroom_ack_seconds)")
+    turns=$(longest_turn "$turns" "$(turn_counts chatroom_loop_turn_cpu_seconds)")
     if [[ $2 == with ]]; then
         end_transfers
         moved=$(cat "$said")
@@ -101,8 +110,8 @@ measure() {
     errors=${line#*'"errors":'}
     [[ ${errors%%\}*} == '{' ]] || fail "sends were refused: ${errors%%\}*}}"
     say "{\"round\":$1,\"what\":\"$2\",\"transfers\":$moved,${line#\{}" >>"$raw"
-    printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$1" "$2" "$(field ackedPerSecond <<<"$line")" \
-        "$(field p50Ms <<<"$line")" "$(field p99Ms <<<"$line")" "$(field maxMs <<<"$line")" \
+    printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$1" "$2" "$(field ackedPerSecond <<<"$line")" \
+        "$(field p50Ms <<<"$line")" "$(field p99Ms <<<"$line")" "$(field maxMs <<<"$line")" "$acks" "$turns" \
         "$(megabytes_of downBytesPerSecond "$moved")" "$(megabytes_of upBytesPerSecond "$moved")" "$(resident_mb)"
 }
 
@@ -121,8 +130,8 @@ if ((rounds > 0)); then
     end_transfers
     say "$senders senders, $rate messages a second; content of $megabytes MB, $downloads connections read and $uploads send."
     say
-    say '| round | transfers | acked/s | ack p50 ms | p99 ms | max ms | MB/s read | MB/s sent | resident, MB |'
-    say '|---|---|---|---|---|---|---|---|---|'
+    say '| round | transfers | acked/s | ack p50 ms | p99 ms | max ms | p99 from room to ack below, ms | longest turn below, ms of CPU | MB/s read | MB/s sent | resident, MB |'
+    say '|---|---|---|---|---|---|---|---|---|---|---|'
     for ((round = 1; round <= rounds; round++)); do
         measure "$round" without
         measure "$round" with
