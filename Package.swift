@@ -95,7 +95,7 @@ let package = Package(
         core("LogStore", ["Consensus", "ChatModel", "SQLite"]),
         core("History", ["ChatModel", "Wire", "SQLite"]),
         core("SystemCalls"),
-        core("Media", ["ChatModel", "Cryptography", "SQLite", "SystemCalls"]),
+        core("Media", ["ChatModel", "Cryptography", "SQLite", "SystemCalls", "CShims"]),
         core("Telemetry"),
         core("HTTPClient", ["EventLoop", "Transport", "CCurl"]),
         core(

@@ -1,3 +1,4 @@
+import CShims
 import Glibc
 
 /// The few calls of the file system that the store makes, each with its result as the error number; 0 is success.
@@ -25,7 +26,7 @@ enum MediaFileSystem {
             }
             // The disk begins at once: the sync at the end of a large file would hold up those of the log, which the file system
             // orders behind it. Only a hint.
-            _ = sync_file_range(file, off_t(offset), off_t(buffer.count), UInt32(SYNC_FILE_RANGE_WRITE))
+            _ = chatroom_begin_writing(file, offset, Int64(buffer.count))
             return 0
         }
     }

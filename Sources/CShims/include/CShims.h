@@ -39,6 +39,10 @@ int chatroom_wait_for_cpu(void);
 /// one thread on Linux). Returns 0 or a negative errno value.
 int chatroom_give_way(void);
 
+/// Has the disk begin with a part of a file that was written, without waiting for it (sync_file_range(2)). It promises nothing.
+/// Returns 0 or a negative errno value.
+int chatroom_begin_writing(int descriptor, int64_t offset, int64_t count);
+
 /// Ignores SIGPIPE in the whole process, so that writing to a closed socket is an error and not the end.
 void chatroom_ignore_sigpipe(void);
 
