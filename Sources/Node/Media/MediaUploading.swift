@@ -52,7 +52,8 @@ final class MediaUploading: MediaUpload {
     func finish() async throws(MediaRefusal) {
         let (digest, beginning) = progress.withLock { (Hexadecimal.encode($0.hash.digest()), $0.beginning) }
         if let expected = draft.sha256, expected != digest {
-            abandon()
+            // Before it is told: the sender may begin anew at once.
+            await discard()
             throw .wrongBytes
         }
         guard let name = MediaName(room: room, id: id, digest: digest) else {
@@ -72,6 +73,11 @@ final class MediaUploading: MediaUpload {
     func abandon() {
         guard host.end(self, of: id) else { return }
         Task { [host, transfer, id] in await host.store.discard(transfer, unless: { host.isSending(id) }) }
+    }
+
+    private func discard() async {
+        guard host.end(self, of: id) else { return }
+        await host.store.discard(transfer, unless: { [host, id] in host.isSending(id) })
     }
 
     private func require(_ outcome: MediaOutcome) throws(MediaRefusal) {
