@@ -21,6 +21,7 @@ parts=(
     'polls|Polls|polls/run.sh'
     'search|Search|search/run.sh'
     'media|Media beside messages|media/run.sh'
+    'export|Export of a room with a long history|export/run.sh'
     'log|The log alone|log/run.sh'
     'sends|Durable sends|sends/run.sh'
     'sends3|Durable sends, three nodes|sends/run.sh --nodes 3 --delays 0 --fixed-rate 5000'
