@@ -157,7 +157,7 @@ if ((slow > 0)); then
     say "| begun | $slow | $(resident_mb) |"
     for part in 1 2; do
         sleep $((slow_seconds / 2))
-        say "| after $((slow_seconds / 2 * part)) s | $(metric chatroom_media_transfers) | $(resident_mb) |"
+        say "| after $((slow_seconds * part / 2)) s | $(metric chatroom_media_transfers) | $(resident_mb) |"
     done
     end_transfers
     until_transfers 0
