@@ -12,6 +12,8 @@ public final class UploadUseFile: Sendable {
         var pendingLines = 0
         var lines = 0
         var size: Int64 = 0
+        /// The latest day of which something was noted.
+        var day = Int64.min
         /// The file is to be written anew, with all that is known.
         var isAnew = true
         /// The thread has been called, and has not taken what waits.
@@ -82,16 +84,18 @@ public final class UploadUseFile: Sendable {
 
     // MARK: - Writing
 
-    /// The sums of a user have changed.
-    /// - Parameter isFirst: the first ones of another day.
-    public func note(_ counts: [NodeID: Int64], of user: UserID, isFirst: Bool) {
+    /// The sums of a user on a day have changed. The file of another day is written anew.
+    public func note(_ counts: [NodeID: Int64], of user: UserID, on day: Int64) {
         let lines = Self.lines(counts, of: user)
         let isToBeCalled = state.withLock { state in
             state.isDirty = true
             state.pending += lines
             state.pendingLines += counts.count
             // A disk that hangs: what is left out here is written with everything else.
-            if isFirst || state.pending.utf8.count > Self.pendingBytesMax { (state.pending, state.isAnew) = ("", true) }
+            if day != state.day || state.pending.utf8.count > Self.pendingBytesMax {
+                (state.pending, state.isAnew) = ("", true)
+            }
+            state.day = max(state.day, day)
             defer { state.isCalled = true }
             return !state.isCalled
         }
@@ -103,7 +107,8 @@ public final class UploadUseFile: Sendable {
 
     /// On the thread, or when it has ended.
     private func write() {
-        let uses = uses()
+        // No copy is held while something is added: that would copy all users.
+        let count = uses().count
         let found = state.withLock { state -> (text: String, offset: Int64, isAnew: Bool)? in
             guard state.isDirty else { return nil }
             state.lines += state.pendingLines
@@ -111,11 +116,11 @@ public final class UploadUseFile: Sendable {
                 (state.pending, state.pendingLines, state.isCalled, state.isDirty) = ("", 0, false, false)
                 state.isAnew = false
             }
-            return (state.pending, state.size, state.isAnew || state.lines > 2 * uses.count + Self.spareLines)
+            return (state.pending, state.size, state.isAnew || state.lines > 2 * count + Self.spareLines)
         }
         guard let (text, offset, isAnew) = found else { return }
         if isAnew {
-            rewrite(uses)
+            rewrite(uses())
         } else {
             let bytes = Array(text.utf8)
             let isWritten = MediaFileSystem.write(bytes, to: path, at: offset) == 0

@@ -33,6 +33,7 @@ public struct UploadUses: Sendable {
     public var count: Int { sums.count }
 
     /// Another day begins with nothing. Returns whether one has begun.
+    @discardableResult
     public mutating func begin(_ day: Int64) -> Bool {
         // A clock that goes back a little does not forget.
         guard day > self.day else { return false }

@@ -150,7 +150,7 @@ extension IntegrationTests {
                 #expect(try Self.files(of: node).count == 1)
                 #expect(try await node.api("DELETE", "/v1/rooms/gone?now=true").status == 200)
                 try await poll("its bytes are gone") { try Self.files(of: node).isEmpty }
-                // What the node knew of it is forgotten when its bytes are not there.
+                // The node forgets it when its bytes are not there.
                 #expect(try await node.transfer("GET", MediaID.path(avatar.mediaID, in: room)).status == 404)
             }
         }
@@ -225,7 +225,7 @@ extension IntegrationTests {
                     #expect(try await node.transfer("GET", "\(path)?token=\(token)").status == 200)
                     #expect(try await node.transfer("GET", MediaID.path(none, in: room)).status == 404)
                 }
-                // What is missing is asked for again after a while.
+                // The node asks again after a while for missing content.
                 let after = try await questions()
                 #expect(after >= before + 2 && after <= before + 2 + 9)
                 #expect(
@@ -461,7 +461,7 @@ extension IntegrationTests.ClusterTests {
                 return error
             }
             #expect(refused.code == .tooOften)
-            // What is left is still there.
+            // The rest is still there.
             try await client.done(.upload(UploadRequest(room: room, draft: Single.draft(.file, 20 << 20))))
             try await cluster.mend(3)
         }

@@ -153,7 +153,7 @@ extension IntegrationTests {
                 let path = MediaID.path(avatar.mediaID, in: room)
                 #expect(try await node.transfer("GET", path).status == 404)
                 #expect(try await Self.put(avatar, store).status == 200)
-                // Whoever has no token is told the same for a while.
+                // A client without a token gets the same answer for a while.
                 try await poll("it is there") { try await node.transfer("GET", path).status == 302 }
             }
         }

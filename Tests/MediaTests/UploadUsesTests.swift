@@ -119,7 +119,7 @@ import Testing
             uses.merge([Self.node("b"): 7], of: Self.user("u1"), on: uses.day)
             let known = uses
             let file = UploadUseFile(path: written.path, uses: { known })
-            for (user, counts) in uses.all { file.note(counts, of: user, isFirst: false) }
+            for (user, counts) in uses.all { file.note(counts, of: user, on: uses.day) }
             file.close()
             let again = written.read()
             #expect(again.count == uses.count)
@@ -143,13 +143,13 @@ import Testing
         }
         written.put(heading + String(repeating: "x", count: 5_000_000) + "\n" + whole)
         #expect(written.read().count == 0, "no line is so long")
-        // What was broken off is not the beginning of the next line.
+        // The next line does not begin with the broken one.
         written.put(heading + whole + "77 a a")
         var uses = written.read()
         #expect(Self.take(10, of: "bob", &uses) == nil)
         let known = uses
         let file = UploadUseFile(path: written.path, uses: { known })
-        file.note(uses.counts(of: Self.user("bob")), of: Self.user("bob"), isFirst: false)
+        file.note(uses.counts(of: Self.user("bob")), of: Self.user("bob"), on: uses.day)
         file.close()
         #expect(written.read().total(of: Self.user("bob")) == 10 && written.read().total(of: Self.user("ann")) == 11)
     }
@@ -160,7 +160,7 @@ import Testing
         #expect(Self.take(1, &uses) == nil)
         let known = uses
         let file = UploadUseFile(path: written.path, uses: { known })
-        for _ in 0..<10_000 { file.note(known.counts(of: Self.user("ann")), of: Self.user("ann"), isFirst: false) }
+        for _ in 0..<10_000 { file.note(known.counts(of: Self.user("ann")), of: Self.user("ann"), on: known.day) }
         file.close()
         #expect(written.text.split(separator: "\n").count < 3_000 && written.read().total(of: Self.user("ann")) == 1)
     }
@@ -168,7 +168,7 @@ import Testing
     @Test func `a place where nothing can be written harms nobody`() {
         let uses = Self.uses("a")
         let file = UploadUseFile(path: "/nowhere/at/all", uses: { uses })
-        for _ in 0..<3 { file.note([Self.node("a"): 1], of: Self.user("ann"), isFirst: false) }
+        for _ in 0..<3 { file.note([Self.node("a"): 1], of: Self.user("ann"), on: uses.day) }
         file.close()
     }
 }

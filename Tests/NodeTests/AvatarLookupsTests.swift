@@ -113,7 +113,7 @@ import WaitTestKit
         for number in 0..<own { #expect(await Self.isThere("none-\(number)", lookups) == false) }
         #expect(await Self.isThere("known", lookups) == nil && rooms.count == own)
         #expect(await Self.isThere("known", lookups, from: nil) == true, "one with a token")
-        // What is known is given to everybody.
+        // Everybody gets a known record.
         #expect(await Self.isThere("known", lookups) == true && rooms.count == own + 1)
         var refused = 0
         for number in 0..<2_000 {

@@ -70,6 +70,24 @@ import Testing
         #expect(await Self.take(1, at: b) == .tooOften)
     }
 
+    @Test func `a day that begins with a word of another node is the one that the file keeps`() async throws {
+        let path = FileManager.default.temporaryDirectory.path + "/allowances-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let pair = Pair()
+        pair.isCut.withLock { $0 = true }
+        let node = pair.node("a", path: path)
+        #expect(await Self.take(60, at: node) == nil)
+        for _ in 0..<1_000 where !FileManager.default.fileExists(atPath: path) {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        pair.time.withLock { $0 = $0.adding(milliseconds: Timestamp.millisecondsPerDay) }
+        // The other node asks before it knows of the day, and has counted nothing.
+        _ = node.hear(UploadUse(user: Self.ann, day: 20_000, counts: [:]))
+        #expect(await Self.take(100, at: node) == nil)
+        node.close()
+        #expect(await Self.take(1, at: pair.node("a", path: path)) == .tooOften)
+    }
+
     @Test func `a node that is started again goes on where it was`() async {
         let path = FileManager.default.temporaryDirectory.path + "/allowances-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -53,7 +53,7 @@ extension NaiveRoom {
 
     private func unknown(_ id: String) -> Answer { Answer(code: heldIDs.contains(id) ? .conflict : .notFound) }
 
-    /// What was set at the send decides about each whose time is over, in the order of those times.
+    /// The setting of its send decides about each message whose time is over, in the order of those times.
     mutating func expireHeld(behind events: [EventCode], _ now: Int64) -> Answer {
         var answer = Answer(events: events)
         for one in held.filter({ $0.until <= now }).sorted(by: { $0.until < $1.until }) {

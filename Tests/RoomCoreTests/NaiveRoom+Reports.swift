@@ -2,7 +2,7 @@ import ChatModel
 
 /// Reports of messages, once more: see `NaiveRoom`.
 extension NaiveRoom {
-    /// What the leader states beside a command.
+    /// The facts that the leader states beside a command.
     struct Facts {
         /// The message that it has found for a report.
         var original: String?

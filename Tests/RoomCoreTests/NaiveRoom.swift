@@ -31,7 +31,7 @@ struct NaiveRoom {
         var sender: UserID?
         var time: Int64
         var isNotification: Bool
-        /// Of a text.
+        /// nil for a message that is no text.
         var text: String?
     }
 

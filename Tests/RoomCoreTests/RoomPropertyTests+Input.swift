@@ -6,7 +6,7 @@ import ChatModel
 extension RoomPropertyTests {
     static let tallyKeys = ["like", "a", "b"]
 
-    /// What the leader states, as the room and the model are told it.
+    /// The facts that the leader states, as the room and the model get them.
     static func facts(
         _ body: CommandBody, _ kept: [String: Message], _ it: inout Dialogue, _ random: inout Seed
     ) -> NaiveRoom.Facts {

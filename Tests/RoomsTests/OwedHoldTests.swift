@@ -18,7 +18,7 @@ import Wire
         var bytes = 0
     }
 
-    /// What one more held message writes to the catalogue, where so many are owed already.
+    /// The rows that one more held message writes to the catalogue, when so many are owed already.
     private static func cost(owed count: Int, byRow: Bool) throws -> Cost {
         let room = HostedRooms.room
         var state = RoomState(absent: room)

@@ -45,19 +45,13 @@ final class UploadAllowances: Sendable {
     func take(_ bytes: Int64, of user: UserID) async throws(ChatError) {
         if let other = await exchange(use(of: user)) { merge(other) }
         let time = now()
-        let isFirst: Bool
-        do throws(ChatError) {
-            isFirst = try known.uses.withLock { uses throws(ChatError) in
-                let isFirst = uses.begin(time.day)
-                try uses.take(bytes, of: user, bytesPerDay: bytesPerDay, at: time)
-                return isFirst
-            }
-        } catch {
-            throw error
+        try known.uses.withLock { uses throws(ChatError) in
+            uses.begin(time.day)
+            try uses.take(bytes, of: user, bytesPerDay: bytesPerDay, at: time)
         }
         let use = use(of: user)
-        file?.note(use.counts, of: user, isFirst: isFirst)
-        // Where that one does not hear it, this one knows it alone.
+        file?.note(use.counts, of: user, on: use.day)
+        // This node knows it alone if the second one does not hear it.
         if let other = await exchange(use) { merge(other) }
     }
 
@@ -70,10 +64,11 @@ final class UploadAllowances: Sendable {
 
     private func merge(_ use: UploadUse) {
         let time = now()
-        let (isFirst, isNews) = known.uses.withLock { uses in
-            (uses.begin(time.day), uses.merge(use.counts, of: use.user, on: use.day))
+        let isNews = known.uses.withLock { uses in
+            uses.begin(time.day)
+            return uses.merge(use.counts, of: use.user, on: use.day)
         }
-        if isNews { file?.note(use.counts, of: use.user, isFirst: isFirst) }
+        if isNews { file?.note(use.counts, of: use.user, on: use.day) }
     }
 
     private func use(of user: UserID) -> UploadUse {
