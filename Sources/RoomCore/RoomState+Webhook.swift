@@ -168,6 +168,7 @@ extension RoomState {
         outcome.rows.append(
             CatalogueChange(kind: .webhook, key: "", value: owed.isEmpty ? nil : .webhook(owed)))
     }
+
     private func row(of event: RoomLifeEvent) -> CatalogueChange {
         CatalogueChange(kind: .owedHeld, key: String(event.index, radix: 36), value: .owedHeld(event))
     }
