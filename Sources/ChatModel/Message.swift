@@ -145,12 +145,12 @@ public struct Message: Sendable, Hashable {
     private final class Storage: Sendable {
         let fields: MessageFields
 
-        init(_ fields: MessageFields) { self.fields = fields }
+        init(_ fields: consuming MessageFields) { self.fields = fields }
     }
 
     private var storage: Storage
 
-    public init(_ fields: MessageFields) { storage = Storage(fields) }
+    public init(_ fields: consuming MessageFields) { storage = Storage(fields) }
 
     public init(
         room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody
@@ -276,13 +276,13 @@ public struct MessageFields: Sendable, Hashable {
     /// The kept message that it answers.
     public var replyTo: ReplyReference? {
         get { rare?.reply }
-        set { rare = Rare(reply: newValue, editedAt: editedAt) }
+        set { if rare != nil || newValue != nil { rare = Rare(reply: newValue, editedAt: editedAt) } }
     }
 
     /// When it was amended last.
     public var editedAt: Timestamp? {
         get { rare?.editedAt }
-        set { rare = Rare(reply: replyTo, editedAt: newValue) }
+        set { if rare != nil || newValue != nil { rare = Rare(reply: replyTo, editedAt: newValue) } }
     }
 
     public var isRecalled: Bool {

@@ -2,7 +2,7 @@ import ChatModel
 
 /// The results of the commands of the last 10 minutes, so that a repeat changes nothing (PROTOCOL.md, "Retry").
 ///
-/// Kept posts come by the thousands a second: of them only key, seq, time and priority are held, in one dictionary per
+/// Kept posts come by the thousands a second: of them only key, seq, time and priority are held, in one table per
 /// minute, so that neither growing nor forgetting ever touches more than a minute's worth. They are bounded by what a
 /// room accepts in 10 minutes. For all other results the part that a repeat needs is held (`RememberedResult`), each
 /// with a row in the catalogue; they are bounded in bytes for each user and for the room, and what is over a bound is
@@ -18,7 +18,7 @@ struct CommandLedger: Sendable {
     /// The results of one minute.
     struct Minute: Sendable {
         var number: Int64
-        var posts = PartitionedDictionary<CommandKey, Post>()
+        var posts = PostTable()
     }
 
     private struct Expiring: Sendable {
@@ -96,10 +96,10 @@ struct CommandLedger: Sendable {
     mutating func remember(_ post: Post, of key: CommandKey) {
         let number = post.time.milliseconds / Self.minute
         if let last = minutes.last, last.number >= number {
-            minutes[minutes.count - 1].posts[key] = post
+            minutes[minutes.count - 1].posts.set(post, of: key)
         } else {
             var minute = Minute(number: number)
-            minute.posts[key] = post
+            minute.posts.set(post, of: key)
             minutes.append(minute)
         }
     }

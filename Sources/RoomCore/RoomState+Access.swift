@@ -55,13 +55,23 @@ extension RoomState {
     /// Whether somebody who is here may send or barrage now, slow mode and rates aside. Throws 404, 403, 13002,
     /// 13003, 13004 with `retryAfterMs` when the mute has an end, and 13006.
     public func maySpeak(_ user: UserID, anonymous: Bool, at now: Timestamp) throws(ChatError) {
+        _ = try role(ofSpeaker: user, anonymous: anonymous, at: now)
+    }
+
+    /// The role of somebody who may speak: each post asks for both, and looks once. Throws what ``maySpeak`` throws.
+    func role(ofSpeaker user: UserID, anonymous: Bool, at now: Timestamp) throws(ChatError) -> Role {
         try requireOpen()
         guard !anonymous else { throw ChatError(.forbidden, "anonymous members only listen") }
-        try requireNotBarred(user, at: now)
-        try requireNotMuted(user, at: now)
-        if record?.info.muted == true, role(of: user).rank < Role.manager.rank {
+        let member = members[user]
+        if let member {
+            try requireNotBarred(user, member, at: now)
+            try requireNotMuted(user, member, at: now)
+        }
+        let role = member?.effectiveRole ?? .guest
+        if record?.info.muted == true, role.rank < Role.manager.rank {
             throw ChatError(.roomMuted, "only creator and managers may send in \(room)")
         }
+        return role
     }
 
     // MARK: - Checks
@@ -88,7 +98,10 @@ extension RoomState {
     public func isBanned(_ user: UserID, at now: Timestamp) -> Bool { members[user]?.banLeft(at: now) != nil }
 
     func requireNotBarred(_ user: UserID, at now: Timestamp) throws(ChatError) {
-        guard let member = members[user] else { return }
+        if let member = members[user] { try requireNotBarred(user, member, at: now) }
+    }
+
+    private func requireNotBarred(_ user: UserID, _ member: MemberRecord, at now: Timestamp) throws(ChatError) {
         if member.blacklisted { throw ChatError(.blacklisted, "\(user) is blacklisted in \(room)") }
         if let left = member.banLeft(at: now) {
             throw ChatError(
@@ -104,7 +117,10 @@ extension RoomState {
     }
 
     func requireNotMuted(_ user: UserID, at now: Timestamp) throws(ChatError) {
-        guard let member = members[user] else { return }
+        if let member = members[user] { try requireNotMuted(user, member, at: now) }
+    }
+
+    private func requireNotMuted(_ user: UserID, _ member: MemberRecord, at now: Timestamp) throws(ChatError) {
         if member.muted { throw ChatError(.muted, "\(user) is muted in \(room)") }
         if let left = member.tempMuteLeft(at: now) {
             throw ChatError(

@@ -55,7 +55,9 @@ extension RoomState {
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
             return try setOccupancy(emptySince, for: command, &outcome)
-        case .post, .importMessages, .updateRoom, .recall, .pin, .amend, .decideHeld, .withdrawHeld, .tally, .report,
+        case .post(let draft):
+            return try post(draft, key, for: command, &outcome)
+        case .importMessages, .updateRoom, .recall, .pin, .amend, .decideHeld, .withdrawHeld, .tally, .report,
             .setManager,
             .setMember, .setRole, .setBlacklist,
             .setMute, .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear,
@@ -70,8 +72,6 @@ extension RoomState {
         _ command: Command, _ key: CommandKey?, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         switch command.body {
-        case .post(let draft):
-            return try post(draft, key, for: command, &outcome)
         case .importMessages(let messages, let newest):
             return try importMessages(messages, after: newest, for: command, &outcome)
         case .updateRoom(let set, let options):
@@ -128,8 +128,8 @@ extension RoomState {
             return try removeRobots(users, for: command, &outcome)
         case .registerUpload(let draft):
             return try registerUpload(draft, for: command, &outcome)
-        case .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .queueRemove, .occupancy,
-            .expire, .webhookDelivered, .tap, .completeUpload:
+        case .post, .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .queueRemove,
+            .occupancy, .expire, .webhookDelivered, .tap, .completeUpload:
             throw ChatError(.internal, "this command does not belong here")
         }
     }

@@ -5,8 +5,11 @@ extension RoomState {
     mutating func post(
         _ draft: MessageDraft, _ key: CommandKey?, for command: Command, _ outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
+        var speaker = Role.guest
         if case .member(let user, _, let anonymous) = command.actor {
-            try maySpeak(user, anonymous: anonymous, at: outcome.time)
+            speaker = try role(ofSpeaker: user, anonymous: anonymous, at: outcome.time)
+        } else {
+            try requireOpen()
         }
         switch draft.body {
         case .notification, .recalled, .unknown:
@@ -20,7 +23,7 @@ extension RoomState {
         let replyTo = try draft.replyTo.map { (id: String) throws(ChatError) in try reference(id, command.facts) }
         let body = try completed(draft.body)
         var fields = MessageFields(
-            room: room, place: .outside, messageID: "", time: outcome.time, from: sender(command), body: body)
+            room: room, place: .outside, messageID: "", time: outcome.time, from: sender(command, speaker), body: body)
         fields.clientID = clientID(command)
         fields.mentions = draft.mentions
         fields.mentionAll = draft.mentionAll
@@ -66,7 +69,8 @@ extension RoomState {
             delivered: draft.to.isEmpty ? nil : command.facts.delivered)
     }
 
-    private func sender(_ command: Command) -> Sender? {
+    /// - Parameter speaker: the role of a member.
+    private func sender(_ command: Command, _ speaker: Role) -> Sender? {
         switch command.actor {
         case .system, .moderator:
             return nil
@@ -75,7 +79,7 @@ extension RoomState {
             if !name.nick.isEmpty { profile.nick = name.nick }
             return Sender(user: name.user, profile: profile, role: role(of: name.user).shownToOthers)
         case .member(let user, let profile, _):
-            return Sender(user: user, profile: profile, role: role(of: user).shownToOthers)
+            return Sender(user: user, profile: profile, role: speaker.shownToOthers)
         }
     }
 

@@ -176,6 +176,7 @@ extension RoomState {
 
     /// The content of this room that a message names.
     private func named(by body: MessageBody, _ copies: [Message]) -> [String] {
+        guard uploads.count > 0 else { return [] }
         var ids: [String] = []
         for media in [body.media] + copies.map(\.body.media) {
             for id in [media?.id, media?.thumbnailID] {
