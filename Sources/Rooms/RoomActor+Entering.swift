@@ -15,6 +15,7 @@ extension RoomActor {
         try checkMayEnter(request, call, at: now)
         if let cause = untoldKick(request, call.caller, key, at: now) {
             tell(call, .kicked(key.session, cause.reason, ext: cause.ext))
+            toldKicks.note(key, revivedAt: call.caller.revivedAt)
             throw ChatError(.forbidden, "\(call.caller.user) was put out of \(id)")
         }
         try admit(at: now)

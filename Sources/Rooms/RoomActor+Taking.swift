@@ -141,11 +141,11 @@ extension RoomActor {
     }
 
     /// Why a session was put out that goes on after its gateway's death as if it were still here: the gateway may not have
-    /// told its client. Nil for whoever comes anew, and when the client must have come back by now.
+    /// told its client. Nil for whoever comes anew or was told here, and when the client must have come back by now.
     func untoldKick(_ request: EnterRequest, _ caller: Caller, _ key: PresenceKey, at now: Timestamp) -> PutOut? {
         let grace = context.policy.graceSeconds
         guard let since = request.since, let revivedAt = caller.revivedAt, now < revivedAt.adding(seconds: grace),
-            presence.visitor(key) == nil
+            presence.visitor(key) == nil, !toldKicks.has(key, revivedAt: revivedAt)
         else { return nil }
         // A session is taken up within the grace of its gateway's death; until that its client was told. A client that has
         // seen what was said after the kick has been told, and let in again.

@@ -49,6 +49,7 @@ actor RoomActor {
     var tapsProposed: [UInt64: UInt64] = [:]
     var reading = RoomReading()
     var graces = Graces()
+    var toldKicks = ToldKicks()
     /// Since when nothing has happened, as the host knows.
     var idleSince: Timestamp
     /// The host's notes.
