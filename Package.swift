@@ -246,7 +246,7 @@ let package = Package(
             name: "CertificateTestKit", dependencies: ["COpenSSL"], path: "Tests/CertificateTestKit",
             swiftSettings: strict),
         tests("BotSwarmCoreTests", ["BotSwarmCore", "ChatModel", "Wire"]),
-        tests("EventLoopTests", ["EventLoop"]),
+        tests("EventLoopTests", ["EventLoop", "StorageTestKit"]),
         tests("SystemCallsTests", ["SystemCalls"]),
         tests("TransportTests", ["EventLoop", "TLS", "Transport", "WaitTestKit", "CertificateTestKit"]),
         tests("DeflateTests", ["Deflate"]),

@@ -11,13 +11,18 @@ package final class ClusterNodes: Sendable {
     private let node: NodeID
     let router: ClusterRouter
     package let questions = NodeQuestions()
-    private let answers = Mutex<Answers?>(nil)
+    private let answering = Mutex(Answering())
     private let reachedNodes = Mutex<Set<NodeID>>([])
     private let arrivalCounts = Mutex<[NodeID: UInt64]>([:])
     let sessionHolders: Mutex<SessionHolders>
 
     /// Answers questions to this node.
     package typealias Answers = @Sendable (NodeQuestion) async -> Result<NodeAnswer, ChatError>
+
+    /// A mutex that holds a function by itself wraps it into another one with every look at it (tools/mutexes).
+    private struct Answering: Sendable {
+        var answers: Answers?
+    }
 
     /// - Parameter grace: how long a session outlives its connection.
     package init(_ router: ClusterRouter, grace: Duration) {
@@ -27,7 +32,7 @@ package final class ClusterNodes: Sendable {
     }
 
     /// From here on this node answers too.
-    package func use(_ answers: @escaping Answers) { self.answers.withLock { $0 = answers } }
+    package func use(_ answers: @escaping Answers) { answering.withLock { $0.answers = answers } }
 
     func note(_ node: NodeID, isReached: Bool) {
         if isReached { arrivalCounts.withLock { $0[node, default: 0] += 1 } }
@@ -47,7 +52,7 @@ package final class ClusterNodes: Sendable {
     package func certificate(of other: NodeID) async -> LinkCertificate? { await router.certificate(of: other) }
 
     package func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
-        guard let answers = answers.withLock({ $0 }) else {
+        guard let answers = answering.withLock({ $0.answers }) else {
             return .failure(ChatError(.unavailable, "\(node) is starting", retryAfterMs: 500))
         }
         return await answers(question)

@@ -10,6 +10,8 @@ final class BarrageIntake {
     var caller: (address: SessionAddress, caller: Caller)?
     /// A timer is set for the end of the window.
     var isScheduled = false
+    /// The lane looks at it once a second, because the leader has not answered something.
+    var isAwaited = false
     private var echoes: [SessionID: BarrageEchoes] = [:]
 
     init(perSecond: Int, highPerSecond: Int) {

@@ -73,6 +73,8 @@ final class ClientConnection: ConnectionHandler {
     private var handshakeBytes = 0
     /// The frame that the socket is just taking, and how much of it is for this connection alone.
     private var inFlight: (frame: LaneFrame?, ownBytes: Int) = (nil, 0)
+    /// It is among those that the lane looks at because bytes wait.
+    private var isWaiting = false
     /// The bytes that the lane has counted for it.
     private(set) var countedBytes = 0
     /// With which it has been closed from here; nil without a close frame.
@@ -94,7 +96,7 @@ final class ClientConnection: ConnectionHandler {
         let now = lane.loop.nowMilliseconds
         let configuration = lane.configuration
         heartbeat = Heartbeat(
-            intervalMilliseconds: UInt64(configuration.heartbeatSeconds) * 1000, nowMilliseconds: now)
+            intervalMilliseconds: UInt64(configuration.heartbeatSeconds) * 1000, nowMilliseconds: now, lane.listening)
         connectDeadlineMilliseconds = now + UInt64(configuration.connectSeconds) * 1000
     }
 
@@ -102,7 +104,7 @@ final class ClientConnection: ConnectionHandler {
 
     func connection(_ connection: TCPConnection, didRead bytes: UnsafeRawBufferPointer) {
         defer { count() }
-        heartbeat.heard(nowMilliseconds: lane.loop.nowMilliseconds)
+        heartbeat.heard(nowMilliseconds: lane.loop.nowMilliseconds, lane.listening)
         switch phase {
         case .handshake:
             // The parser bounds it.
@@ -285,6 +287,7 @@ final class ClientConnection: ConnectionHandler {
     /// Goes on in another turn, or when what held it back has gone: first with what waits here.
     func continueReading() {
         guard mayTake else { return }
+        defer { count() }
         takeUnfinished()
         guard unfinished == nil, mayTake else { return }
         if !unparsed.isEmpty {
@@ -293,7 +296,6 @@ final class ClientConnection: ConnectionHandler {
             rest.withUnsafeBytes { readFrames($0) }
         }
         if unparsed.isEmpty, shareTurn != lane.turn || framesLeft > 0 && bytesLeft > 0 { resumeReading() }
-        count()
     }
 
     /// The bytes that wait to be written.
@@ -340,6 +342,7 @@ final class ClientConnection: ConnectionHandler {
     func shedAll() {
         guard let session else { return }
         queue.shed(to: 0, losses: &session.state.losses) { noteDropped($0) }
+        count()
         lane.noteShed(session)
     }
 
@@ -589,6 +592,20 @@ final class ClientConnection: ConnectionHandler {
         if queue.byteCount >= lane.configuration.unreadRepliesBytesMax { pauseReading() }
     }
 
+    /// From here on the lane looks at it once a second.
+    func connectionDoesWait(_ connection: TCPConnection) {
+        guard !isWaiting else { return }
+        isWaiting = true
+        lane.waiting.append(self)
+    }
+
+    /// Whether bytes still wait for the socket; if not, the lane looks at it no more.
+    func staysWaiting() -> Bool {
+        let isGone = if case .gone = phase { true } else { false }
+        isWaiting = !isGone && (tcp.isWriting || !queue.isEmpty)
+        return isWaiting
+    }
+
     /// The end of the turn goes on writing: of many sockets that take more at once, a share per turn.
     func connectionDidDrain(_ connection: TCPConnection) {
         if !flushing.isDue { flushQueueLater() }
@@ -653,6 +670,7 @@ final class ClientConnection: ConnectionHandler {
         flush()
         if tcp.isWriting || !queue.isEmpty {
             phase = .draining(untilMilliseconds: lane.loop.nowMilliseconds + Self.closeMilliseconds)
+            lane.plan(self)
         } else {
             tcp.shutdownThenClose()
         }

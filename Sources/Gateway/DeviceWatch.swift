@@ -38,11 +38,15 @@ final class DeviceWatch: Sendable {
     /// The wait that a node of a version before asks for: it knows no devices.
     private static let neverMs: Int64 = 60_000
 
+    private struct Display: Sendable {
+        /// Shows a user's sessions to those that are here; set by the gateway.
+        var show: @Sendable (UserID, [HeldDevice]) -> Void = { _, _ in }
+    }
+
     private let node: NodeID
     private let elsewhere: any SessionsElsewhere
     private let state: Mutex<State>
-    /// Shows a user's sessions to those that are here; set by the gateway.
-    private let show = Mutex<@Sendable (UserID, [HeldDevice]) -> Void>({ _, _ in })
+    private let display = Mutex(Display())
 
     init(node: NodeID, elsewhere: any SessionsElsewhere, at now: Timestamp) {
         self.node = node
@@ -101,7 +105,7 @@ final class DeviceWatch: Sendable {
             return state.asking
         }
         for item in asking { item.waiting.resume() }
-        show.withLock { $0 = { _, _ in } }
+        display.withLock { $0 = Display() }
     }
 
     private static func now() -> UInt64 {
@@ -128,11 +132,13 @@ final class DeviceWatch: Sendable {
         await tellOthers(of: changed, asking: asking)
     }
 
-    func use(_ show: @escaping @Sendable (UserID, [HeldDevice]) -> Void) { self.show.withLock { $0 = show } }
+    func use(_ show: @escaping @Sendable (UserID, [HeldDevice]) -> Void) {
+        display.withLock { $0 = Display(show: show) }
+    }
 
     /// Under the lock, so that nothing is shown behind `stop`, and nothing older behind what is newer.
     private func tellHere(_ user: UserID) {
-        show.withLock { $0(user, sessions(of: user)) }
+        display.withLock { $0.show(user, sessions(of: user)) }
     }
 
     private func tellOthers(

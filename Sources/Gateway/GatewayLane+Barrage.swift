@@ -84,6 +84,7 @@ extension GatewayLane {
             return schedule(intake, of: hub)
         }
         let window = intake.sieve.close(at: loop.nowMilliseconds)
+        watch(intake, of: hub)
         let batch = BarrageBatch(
             window: window.number, candidates: window.candidates, leftOut: window.leftOut)
         call(RoomRequest(room: hub.room, from: SessionOrigin(address, caller), .barrages(batch)))
@@ -103,11 +104,21 @@ extension GatewayLane {
 
     /// Windows that a leader has not answered count as left out, too: else their senders would never see them.
     func loseOverdueBarrage() {
-        for hub in hubs.values {
-            guard let intake = hub.intake, intake.sieve.isWaiting else { continue }
+        for hub in exchange(&sifting, with: []) {
+            guard let intake = hub.intake else { continue }
+            intake.isAwaited = false
+            // It may have been answered, and the last viewer may have left.
+            guard intake.sieve.isWaiting, hubs[hub.room] === hub else { continue }
             intake.sieve.loseOverdue(at: loop.nowMilliseconds)
             if !intake.sieve.isEmpty { schedule(intake, of: hub) }
+            watch(intake, of: hub)
         }
+    }
+
+    private func watch(_ intake: BarrageIntake, of hub: Hub) {
+        guard !intake.isAwaited, intake.sieve.isWaiting else { return }
+        intake.isAwaited = true
+        sifting.append(hub)
     }
 
     // MARK: - What the leader says

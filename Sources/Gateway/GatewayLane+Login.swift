@@ -114,6 +114,8 @@ extension GatewayLane {
             heartbeatSeconds: configuration.heartbeatSeconds, gateways: gateways,
             features: shared.features.withLock { $0 }, devices: session.toldDevices)
         perform(session.state.onConnect(terms, greeting, at: shared.now()), of: session)
+        plan(connection)
+        planToken(of: connection)
         connection.resumeRequests()
         // A ban or a revocation may have come after the login had looked, and before the directory knew the session.
         if claims != nil {
@@ -158,7 +160,7 @@ extension GatewayLane {
         }
     }
 
-    private func refreshed(_ id: UInt32?, _ number: UInt64, _ result: Result<TokenClaims, ChatError>) {
+    func refreshed(_ id: UInt32?, _ number: UInt64, _ result: Result<TokenClaims, ChatError>) {
         // The connection may have gone, or have been taken over, while the token was checked.
         guard let connection = connections[number], case .open = connection.phase, let session = connection.session
         else { return }
@@ -169,6 +171,7 @@ extension GatewayLane {
             connection.reply(id, error: ChatError(.unauthorized, "the token has been revoked"))
         case .success(let claims):
             perform(session.state.onRefresh(claims, request: id, at: shared.now()), of: session)
+            planToken(of: connection)
         case .failure(let error):
             shared.figures.refusedTokens.add()
             connection.reply(id, error: error)

@@ -86,6 +86,7 @@ extension GatewayLane {
         let session = adopt(state)
         noteDevice(of: session, state.caller.device)
         perform(session.state.onArriveAlone(nowMilliseconds: loop.nowMilliseconds), of: session)
+        planGrace(of: session)
         return session
     }
 
@@ -103,6 +104,7 @@ extension GatewayLane {
     /// The session is over: its rooms see an exit.
     func end(_ session: LaneSession) {
         sessions[session.id] = nil
+        agenda.forget(session.id)
         shared.directory.remove(session.id)
         shared.devices.remove(session.id, of: session.state.caller.user)
         perform(session.state.end(), of: session)

@@ -124,6 +124,7 @@ extension GatewayLane {
 
     private func release(_ session: LaneSession) -> Session {
         sessions[session.id] = nil
+        agenda.forget(session.id)
         for room in session.state.rooms { roster.remove(session, from: room, of: shared.shardMap.shard(of: room)) }
         // Not away: it goes on elsewhere at once.
         session.connection?.session = nil

@@ -50,7 +50,13 @@ final class GatewayLane {
     var active: ContiguousArray<Audience> = []
     /// Makes a turn when the first audience that waits for more may go on.
     var windowTimer: LoopTimer?
-    /// The look at everything that is under way.
+    /// When what is due, and the time for which the lane has listened.
+    var agenda = LaneAgenda()
+    var isLookingAtDue = false
+    var listening: ListeningTime
+    /// Connections for which bytes wait, in the order in which they began to.
+    var waiting: ContiguousArray<ClientConnection> = []
+    /// The look at them that is under way.
     var round = Round()
     /// The calls of this turn to rooms.
     private var calls: [RoomRequest] = []
@@ -70,6 +76,8 @@ final class GatewayLane {
     var handedOver: [HandedOver] = []
     /// nil: nothing is compressed.
     let compression: LaneCompression?
+    /// Rooms with windows of barrage that their leaders have not answered, in the order in which they began to.
+    var sifting: [Hub] = []
     /// Names the windows of taps that this lane has counted, so that none of another life is taken for them.
     let life = UInt64.random(in: 1 ... .max)
     var lastTapWindow: UInt64 = 0
@@ -102,6 +110,7 @@ final class GatewayLane {
             allowed: configuration.allowedOrigins,
             isOnLoopback: configuration.isOnLoopback)
         compression = configuration.isCompressing ? LaneCompression() : nil
+        listening = ListeningTime(nowMilliseconds: 0)
         self.logger = logger
     }
 
@@ -124,9 +133,11 @@ final class GatewayLane {
         ownGateways = configuration.urls(port: listener.port, isSecure: shared.tls != nil)
         gateways = ownGateways
         origins.use(gateways: ownGateways)
-        loop.every(milliseconds: Heartbeat.tickMilliseconds) { [unowned self] in beginRound() }
-        loop.every(milliseconds: Heartbeat.tickMilliseconds) { [unowned self] in watchLeaders() }
+        listening = ListeningTime(nowMilliseconds: loop.nowMilliseconds)
+        loop.every(milliseconds: ListeningTime.tickMilliseconds) { [unowned self] in beginRound() }
+        loop.every(milliseconds: 1_000) { [unowned self] in watchLeaders() }
         loop.every(milliseconds: 100) { [unowned self] in
+            lookAtDue()
             giveUpHeldCalls()
             askOverdueAgain()
             tellOfAwayLeaders(at: loop.nowMilliseconds)
@@ -188,6 +199,7 @@ final class GatewayLane {
         let connection = ClientConnection(number: nextConnectionNumber, tcp: tcp, lane: self, address: peer)
         connections[connection.number] = connection
         tcp.handler = connection
+        plan(connection)
         connection.places.isOfNode = shared.budget.takeConnection()
         if !connection.places.isOfNode {
             refuse(connection, .full)
@@ -261,6 +273,7 @@ final class GatewayLane {
 
     func didClose(_ connection: ClientConnection) {
         guard connections.removeValue(forKey: connection.number) != nil else { return }
+        agenda.forget(connection.number)
         if connection.noPlace != nil { refusing -= 1 }
         if connection.places.isOfNode { shared.budget.giveConnection() }
         if let holder = connection.places.holder { shared.budget.give(holder) }
@@ -280,6 +293,7 @@ final class GatewayLane {
         connection.session = nil
         session.connection = nil
         perform(session.state.onDisconnect(nowMilliseconds: loop.nowMilliseconds), of: session)
+        planGrace(of: session)
     }
 
     func stopViewing(_ room: RoomID, _ connection: ClientConnection) {

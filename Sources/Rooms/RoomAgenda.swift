@@ -1,4 +1,5 @@
 import ChatModel
+import EventLoop
 import RoomCore
 import RoomProtocol
 
@@ -53,7 +54,7 @@ struct RoomAgenda {
         }
         graceCount += graces
         countPeople(former, new)
-        if let due { wheel.set(room.id, at: due, now: now) }
+        if let due { wheel.set(room.id, at: due.milliseconds, now: now.milliseconds) }
     }
 
     private mutating func countPeople(_ former: Int, _ new: Int) {
@@ -64,7 +65,7 @@ struct RoomAgenda {
     /// There was no time for all that is due in the room.
     mutating func planAgain(_ room: RoomActor, at now: Timestamp) {
         room.assumeIsolated { $0.note.dueAt = now }
-        wheel.set(room.id, at: now, now: now)
+        wheel.set(room.id, at: now.milliseconds, now: now.milliseconds)
     }
 
     /// The host calls this before it looks at rooms.
@@ -86,7 +87,7 @@ struct RoomAgenda {
     }
 
     /// Takes one step towards the rooms that are due; nil when no more are.
-    mutating func next(at now: Timestamp) -> TimerWheel<RoomID>.Step? { wheel.next(at: now) }
+    mutating func next(at now: Timestamp) -> TimerWheel<RoomID>.Step? { wheel.next(at: now.milliseconds) }
 
     /// The room leaves memory.
     mutating func forget(_ room: RoomActor) {

@@ -21,8 +21,7 @@ public final class RoomHost: Sendable {
     private let storages: [ShardStorage]
     private let hosts = Mutex<[LoopBound<LoopHost>]>([])
     private let store = Mutex<LogStore?>(nil)
-    /// The oldest time of messages that have not expired, as it is now.
-    private let keptSince = Mutex<@Sendable (RoomRecord) -> Timestamp>({ _ in Timestamp(.min) })
+    private let aging = Mutex<Aging?>(nil)
     private let node: NodeID
     private let calls: RoomCalls
 
@@ -37,6 +36,16 @@ public final class RoomHost: Sendable {
         self.loops = loops
         self.shardMap = shardMap
         self.storages = storages
+    }
+
+    private struct Aging: Sendable {
+        let now: @Sendable () -> Timestamp
+        let standardDays: Int64
+
+        /// The oldest time of a room's messages that have not expired, as it is now.
+        func keptSince(_ record: RoomRecord) -> Timestamp {
+            record.visibleSince(now(), standardDays: standardDays)
+        }
     }
 
     public struct Dependencies: Sendable {
@@ -92,9 +101,7 @@ public final class RoomHost: Sendable {
     /// Opens every shard and begins to serve. Throws `RaftError` when a log contradicts itself.
     public func start(_ given: Dependencies) async throws {
         store.withLock { $0 = given.store }
-        keptSince.withLock {
-            $0 = { $0.visibleSince(given.now(), standardDays: given.policy.retentionDays) }
-        }
+        aging.withLock { $0 = Aging(now: given.now, standardDays: given.policy.retentionDays) }
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
         let slots = TransferSlots()
         for (number, loop) in loops.enumerated() {
@@ -347,7 +354,7 @@ public final class RoomHost: Sendable {
         switch value {
         case .room(let record):
             var info = record.info
-            let keptSince = keptSince.withLock { $0(record) }
+            let keptSince = aging.withLock { $0 }?.keptSince(record) ?? Timestamp(.min)
             info.pinned.removeAll { $0.time < keptSince }
             return RoomView(
                 info: info, online: online[row.room].map { Int64($0) } ?? record.robots, shard: shard,

@@ -1,7 +1,7 @@
 /// When a session is pinged and when it is given up (PROTOCOL.md, "Heartbeat").
 ///
-/// Only ``tickMilliseconds`` of the time between two ticks count as silence of the client. In the rest the lane itself
-/// stood still (stopped, suspended, without a CPU): what came meanwhile waits in the socket, unread.
+/// A lane looks at it when it is due, and not every second: bytes that come move the time on, which is found out at the
+/// next look. The silence of a client is counted in ``ListeningTime``.
 public struct Heartbeat: Sendable, Hashable {
     public enum Decision: Sendable, Hashable {
         case none
@@ -10,42 +10,45 @@ public struct Heartbeat: Sendable, Hashable {
         case drop
     }
 
-    /// Ticks come so often, or oftener, as long as nothing stands still.
-    public static let tickMilliseconds: UInt64 = 1_000
-
     public let intervalMilliseconds: UInt64
-    /// Later than it was by the time for which the lane stood still since.
+    /// In listening time.
     private var lastHeard: UInt64
+    /// In loop time.
     private var lastPing: UInt64
-    private var lastTick: UInt64
-    /// Since it was last heard and since the lane last missed a whole tick: an answer to an earlier ping may be unread.
-    private var isPinged = false
+    /// How often the lane had stood still at the last ping; nil when a byte has come since. Where it has stood still
+    /// again, an answer may be unread.
+    private var pingedAfter: UInt32?
 
-    public init(intervalMilliseconds: UInt64, nowMilliseconds: UInt64) {
+    public init(intervalMilliseconds: UInt64, nowMilliseconds: UInt64, _ listening: ListeningTime) {
         self.intervalMilliseconds = intervalMilliseconds
-        lastHeard = nowMilliseconds
+        lastHeard = listening.milliseconds(at: nowMilliseconds)
         lastPing = nowMilliseconds
-        lastTick = nowMilliseconds
     }
 
     /// Any byte from the client counts.
-    public mutating func heard(nowMilliseconds: UInt64) {
-        lastHeard = nowMilliseconds
-        isPinged = false
+    public mutating func heard(nowMilliseconds: UInt64, _ listening: ListeningTime) {
+        lastHeard = listening.milliseconds(at: nowMilliseconds)
+        pingedAfter = nil
     }
 
-    public mutating func tick(nowMilliseconds: UInt64) -> Decision {
-        let due = lastTick + Self.tickMilliseconds
-        lastTick = nowMilliseconds
-        if nowMilliseconds > due {
-            let late = nowMilliseconds - due
-            lastHeard = min(nowMilliseconds, lastHeard + late)
-            if late > Self.tickMilliseconds { isPinged = false }
-        }
-        if isPinged, nowMilliseconds >= lastHeard + intervalMilliseconds * 5 / 2 { return .drop }
+    public mutating func look(nowMilliseconds: UInt64, _ listening: ListeningTime) -> Decision {
+        if pingedAfter == listening.standstills, patience(at: nowMilliseconds, listening) == 0 { return .drop }
         guard nowMilliseconds >= lastPing + intervalMilliseconds else { return .none }
         lastPing = nowMilliseconds
-        isPinged = true
+        pingedAfter = listening.standstills
         return .ping
+    }
+
+    /// When ``look(nowMilliseconds:_:)`` has something to say next if nothing comes until then, in loop time.
+    public func due(nowMilliseconds: UInt64, _ listening: ListeningTime) -> UInt64 {
+        let ping = lastPing + intervalMilliseconds
+        guard pingedAfter == listening.standstills else { return ping }
+        return min(ping, nowMilliseconds + patience(at: nowMilliseconds, listening))
+    }
+
+    /// The silence that the client has left.
+    private func patience(at now: UInt64, _ listening: ListeningTime) -> UInt64 {
+        let end = lastHeard + intervalMilliseconds * 5 / 2
+        return end - min(end, listening.milliseconds(at: now))
     }
 }

@@ -21,7 +21,16 @@ extension Session {
         return effects + warnOfExpiry(at: now)
     }
 
-    /// Once a second for a session that is connected.
+    /// When ``onTick(at:)`` has something to do next, if the token stays; nil: never. It may be past.
+    public func nextTick(after now: Timestamp) -> Timestamp? {
+        guard let expiresAt else { return nil }
+        guard isWarnedOfExpiry else { return expiresAt.adding(milliseconds: -Self.warningMilliseconds) }
+        let lastMoment = expiresAt.adding(milliseconds: -Self.lastMomentMilliseconds)
+        // In it the holder has a timer already.
+        return now < lastMoment ? lastMoment : expiresAt
+    }
+
+    /// For a session that is connected, when ``nextTick(after:)`` says, or oftener.
     public mutating func onTick(at now: Timestamp) -> [Effect] {
         guard let expiresAt else { return [] }
         guard now < expiresAt else { return [Self.expired] }

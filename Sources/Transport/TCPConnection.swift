@@ -355,8 +355,9 @@ public final class TCPConnection: LoopHandle {
         if result != 0 {
             request.deallocate()
             bytesInFlight = nil
-            close(code: result)
+            return close(code: result)
         }
+        handler?.connectionDoesWait(self)
     }
 
     private func writeDidEnd(_ status: Int32) {

@@ -43,7 +43,7 @@ import WaitTestKit
 
     @Test func `a request that comes byte by byte opens, and a close frame ends`() async throws {
         try await withClient { client, _ in
-            for byte in Self.upgrade { client.send([byte]) }
+            for byte in RawClient.upgrade { client.send([byte]) }
             try await client.waitFor("the answer") { $0.text.hasSuffix("\r\n\r\n") }
             #expect(client.text.hasPrefix("HTTP/1.1 101 "))
             let head = client.bytes.count
@@ -56,7 +56,7 @@ import WaitTestKit
 
     @Test func `a request that is none is answered, and what comes behind it is not read`() async throws {
         try await withClient { client, _ in
-            client.send(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8) + Self.upgrade)
+            client.send(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8) + RawClient.upgrade)
             try await client.waitFor("the end") { $0.hasEnded }
             #expect(!client.text.contains(" 101 "))
             #expect(client.text.split(separator: "HTTP/1.1 ").count == 1)
@@ -65,7 +65,7 @@ import WaitTestKit
 
     @Test func `what a connection holds is counted until it has gone`() async throws {
         try await withClient { client, gateway in
-            client.send(Self.upgrade)
+            client.send(RawClient.upgrade)
             try await client.waitFor("the answer") { $0.text.hasSuffix("\r\n\r\n") }
             let lane = try #require(gateway.shared.lanes.withLock { $0.first })
             let held = { @Sendable in await lane.loop.run { lane.value.buffers.ownBytes } }
@@ -83,9 +83,4 @@ import WaitTestKit
             try await body(try await RawClient(port: port, loop: loop), gateway)
         }
     }
-
-    private static let upgrade = Array(
-        ("GET \(GatewayLane.path) HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-            + "Sec-WebSocket-Protocol: \(GatewayLane.jsonSubprotocol)\r\n\r\n").utf8)
 }

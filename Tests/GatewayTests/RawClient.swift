@@ -3,6 +3,8 @@ import Synchronization
 import Transport
 import WaitTestKit
 
+@testable import Gateway
+
 /// A client's socket: sends bytes as they are, and remembers what has come.
 final class RawClient: Sendable {
     private struct Received {
@@ -75,4 +77,10 @@ final class RawClient: Sendable {
     func waitFor(_ what: String, _ isMet: (RawClient) -> Bool) async throws {
         let _: Bool = try await changes.wait(for: what) { isMet(self) ? true : nil }
     }
+
+    /// The request that opens a WebSocket.
+    static let upgrade = Array(
+        ("GET \(GatewayLane.path) HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            + "Sec-WebSocket-Protocol: \(GatewayLane.jsonSubprotocol)\r\n\r\n").utf8)
 }

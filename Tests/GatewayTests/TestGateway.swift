@@ -41,6 +41,7 @@ enum TestGateway {
     /// The same for a body that connects to the gateway: with its port and loop.
     static func run(
         at node: NodeID, router: any RoomRouter = NoRooms(), isCompressing: Bool = false,
+        connectSeconds: Int64? = nil, graceSeconds: Int64? = nil,
         _ body: (Gateway, Int, EventLoop) async throws -> Void
     ) async throws {
         let loop = try EventLoop(name: "gateway")
@@ -48,6 +49,8 @@ enum TestGateway {
         var configuration = GatewayConfiguration(node: node)
         configuration.port = 0
         configuration.isCompressing = isCompressing
+        if let connectSeconds { configuration.connectSeconds = connectSeconds }
+        if let graceSeconds { configuration.graceSeconds = graceSeconds }
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let gateway = Gateway(

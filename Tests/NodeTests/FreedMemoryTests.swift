@@ -38,10 +38,30 @@ import Testing
         for _ in 0..<2 { #expect(!look(&freed, 700, 100)) }
         #expect(look(&freed, 700, 100))
         freed.trimmed(resident: 700 << 20, allocated: 100 << 20)
-        for _ in 0..<20 { #expect(!look(&freed, 700, 100)) }
+        for _ in 0..<10 { #expect(!look(&freed, 700, 100)) }
         #expect(!look(&freed, 700, 640), "needed again: there is less that can't be given back")
         for _ in 0..<2 { #expect(!look(&freed, 700, 100)) }
         #expect(look(&freed, 700, 100))
+    }
+
+    @Test func `a process that is at rest is looked at once a minute, and often again when it grows`() {
+        var freed = FreedMemory()
+        let looks = { (count: Int, resident: Int64, freed: inout FreedMemory) in
+            (0..<count).count { _ in
+                guard freed.isWorthALook(resident: resident << 20) else { return false }
+                _ = freed.look(resident: resident << 20, allocated: (resident - 10) << 20)
+                return true
+            }
+        }
+        #expect(looks(12, 700, &freed) == 12)
+        #expect(looks(120, 700, &freed) == 10)
+        #expect(looks(10, 720, &freed) == 10)
+    }
+
+    @Test func `a storm that a process at rest has had within its memory is found within a minute`() {
+        var freed = FreedMemory()
+        for _ in 0..<50 { #expect(!look(&freed, 700, 680)) }
+        #expect((0..<15).contains { _ in look(&freed, 700, 40) })
     }
 
     @Test func `numbers that the system gets wrong do no harm`() {

@@ -55,6 +55,31 @@ import Wire
         #expect(dialogue.session.onTick(at: dialogue.time) == [])
     }
 
+    @Test func `looks that are made only when one is due tell the warning, the last moment and the end`() throws {
+        var dialogue = SessionDialogue()
+        _ = dialogue.connect(dialogue.claims(endsAfter: 1_000))
+        let end = dialogue.time.adding(seconds: 1_000)
+        var told: [Timestamp: [Session.Effect]] = [:]
+        for _ in 0..<3 {
+            dialogue.time = max(dialogue.time, try #require(dialogue.session.nextTick(after: dialogue.time)))
+            told[dialogue.time] = dialogue.session.onTick(at: dialogue.time)
+        }
+        #expect(
+            told == [
+                end.adding(seconds: -60): [warning(60)], end.adding(seconds: -1): [.wake(afterMilliseconds: 1_001)],
+                end: [expired],
+            ])
+    }
+
+    @Test func `another token brings another look, and without one none is due`() {
+        var dialogue = SessionDialogue()
+        #expect(dialogue.session.nextTick(after: dialogue.time) == nil)
+        _ = dialogue.connect(dialogue.claims(endsAfter: 3_600))
+        #expect(dialogue.session.nextTick(after: dialogue.time) == dialogue.time.adding(seconds: 3_540))
+        _ = dialogue.session.onRefresh(dialogue.claims(endsAfter: 100), request: nil, at: dialogue.time)
+        #expect(dialogue.session.nextTick(after: dialogue.time) == dialogue.time.adding(seconds: 40))
+    }
+
     @Test func `each token is warned of once`() {
         var dialogue = SessionDialogue()
         _ = dialogue.connect(dialogue.claims(endsAfter: 30))

@@ -12,13 +12,28 @@ struct FreedMemory {
     static let looksInARow = 3
     /// The memory is looked at once in so many seconds.
     static let lookSeconds: UInt32 = 5
+    /// After so many looks in a row that found little, while the process has not grown or shrunk, one of so many is made: a
+    /// look goes through what the allocator has free, with its locks in hand.
+    static let restingLooks = 12
+    /// A process has grown or shrunk by so much at least.
+    static let changeMin: Int64 = 16 << 20
 
     /// The bytes that the last trim could not give back; later, the least that was seen since.
     private var unavoidable: Int64 = 0
     private var looks = 0
+    /// Looks in a row that found little, with those that were not made.
+    private var fruitless = 0
+    /// At the last of them that was made.
+    private var resident: Int64 = 0
 
     /// Whether to look at what is allocated, which is not free of cost: with that little in memory it can't matter.
-    func isWorthALook(resident: Int64) -> Bool { resident >= unavoidable + Self.surplusMin }
+    mutating func isWorthALook(resident: Int64) -> Bool {
+        guard resident >= unavoidable + Self.surplusMin else { return false }
+        if abs(resident - self.resident) >= Self.changeMin { fruitless = 0 }
+        guard fruitless >= Self.restingLooks, !fruitless.isMultiple(of: Self.restingLooks) else { return true }
+        fruitless += 1
+        return false
+    }
 
     /// - Returns: whether to give back now; then call ``trimmed(resident:allocated:)``.
     mutating func look(resident: Int64, allocated: Int64) -> Bool {
@@ -26,9 +41,12 @@ struct FreedMemory {
         unavoidable = min(unavoidable, surplus)
         guard surplus >= unavoidable + Self.surplusMin else {
             looks = 0
+            fruitless += 1
+            self.resident = resident
             return false
         }
         looks += 1
+        fruitless = 0
         guard looks >= Self.looksInARow else { return false }
         looks = 0
         return true

@@ -1,8 +1,6 @@
-import ChatModel
+import EventLoop
 import StorageTestKit
 import Testing
-
-@testable import Rooms
 
 @Suite struct TimerWheelTests {
     /// The same as a sorted list: the obvious way.
@@ -19,7 +17,7 @@ import Testing
 
     private static func takeAll(_ wheel: inout TimerWheel<Int>, at now: Int64) -> [Int] {
         var keys: [Int] = []
-        while let step = wheel.next(at: Timestamp(now)) {
+        while let step = wheel.next(at: now) {
             if case .due(let key) = step { keys.append(key) }
         }
         return keys
@@ -37,7 +35,7 @@ import Testing
                 let key = Int.random(in: 0..<60, using: &random)
                 let reach: Int64 = [10, 2_000, span, 5 * span][Int.random(in: 0..<4, using: &random)]
                 let due = now + Int64.random(in: -1_000...reach, using: &random)
-                wheel.set(key, at: Timestamp(due), now: Timestamp(now))
+                wheel.set(key, at: due, now: now)
                 // What is overdue already is taken out at the next opportunity.
                 naive.due[key] = max(due, now)
             case 5:
@@ -61,10 +59,10 @@ import Testing
     func clockSetBack() {
         var wheel = TimerWheel<Int>()
         let (hour, slot) = (Int64(3_600_000), TimerWheel<Int>.slotMilliseconds)
-        for key in 0..<1_000 { wheel.set(key, at: Timestamp(hour + Int64(key) * 200), now: Timestamp(hour)) }
+        for key in 0..<1_000 { wheel.set(key, at: hour + Int64(key) * 200, now: hour) }
         #expect(Self.takeAll(&wheel, at: hour) == [0])
         // Half an hour back, and all of it lies half an hour ahead.
-        wheel.set(5_000, at: Timestamp(hour / 2 + 1_000), now: Timestamp(hour / 2))
+        wheel.set(5_000, at: hour / 2 + 1_000, now: hour / 2)
         #expect(Self.takeAll(&wheel, at: hour / 2).isEmpty)
         #expect(Self.takeAll(&wheel, at: hour / 2 + 1_000 + slot) == [5_000])
         for now in stride(from: hour / 2 + 2_000, to: hour, by: 1_000) { #expect(Self.takeAll(&wheel, at: now) == []) }
@@ -75,24 +73,40 @@ import Testing
     @Test("a step does one thing, however much is due, and a wheel that is empty is as it was made")
     func steps() {
         var wheel = TimerWheel<Int>()
-        for key in 0..<100 { wheel.set(key, at: Timestamp(10_000_000), now: Timestamp(0)) }
+        for key in 0..<100 { wheel.set(key, at: 10_000_000, now: 0) }
         var (moves, dues) = (0, 0)
         // Looked at once in a span of the wheel, each.
-        while let step = wheel.next(at: Timestamp(9_999_000)) {
+        while let step = wheel.next(at: 9_999_000) {
             if case .moved = step { moves += 1 } else { dues += 1 }
         }
         #expect(moves == 100 && dues == 0)
-        while let step = wheel.next(at: Timestamp(11_000_000)) { if case .due = step { dues += 1 } }
-        #expect(dues == 100 && wheel.count == 0 && wheel.next(at: Timestamp(.max)) == nil)
+        while let step = wheel.next(at: 11_000_000) { if case .due = step { dues += 1 } }
+        #expect(dues == 100 && wheel.count == 0 && wheel.next(at: .max) == nil)
     }
 
     @Test("times at the ends of the range are taken as they are")
     func extremes() {
         var wheel = TimerWheel<Int>()
-        wheel.set(1, at: Timestamp(.min), now: Timestamp(0))
-        wheel.set(2, at: Timestamp(.max), now: Timestamp(0))
+        wheel.set(1, at: .min, now: 0)
+        wheel.set(2, at: .max, now: 0)
         #expect(Self.takeAll(&wheel, at: 0) == [1])
         #expect(Self.takeAll(&wheel, at: .max - 1_000) == [])
         #expect(wheel.count == 1)
+    }
+
+    @Test("a key that is hastened moves to an earlier place, and to no later one")
+    func hastens() {
+        var wheel = TimerWheel<Int>()
+        wheel.hasten(1, to: 60_000, now: 0)
+        #expect(wheel.lies(1, notAfter: 60_000) && !wheel.lies(1, notAfter: 59_000) && !wheel.lies(2, notAfter: .max))
+        wheel.hasten(1, to: 90_000, now: 0)
+        #expect(wheel.lies(1, notAfter: 60_000))
+        wheel.hasten(1, to: 5_000, now: 0)
+        #expect(Self.takeAll(&wheel, at: 4_999) == [])
+        #expect(Self.takeAll(&wheel, at: 5_000 + TimerWheel<Int>.slotMilliseconds) == [1])
+        #expect(wheel.count == 0 && !wheel.lies(1, notAfter: .max))
+        // Beyond the wheel's span it does not lie where it is taken out.
+        wheel.hasten(2, to: 3_600_000, now: 6_000)
+        #expect(wheel.lies(2, notAfter: 3_600_000) && !wheel.lies(2, notAfter: 100_000))
     }
 }
