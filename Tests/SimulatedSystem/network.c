@@ -183,13 +183,32 @@ static void deliver(void *context, uint64_t tag);
 
 static void schedule(sim_socket *socket, uint64_t time) { sim_at(time, deliver, socket, 0); }
 
+static void let_go(sim_body *body) {
+    if (body != NULL && --body->uses == 0) free(body);
+}
+
+/// The body that was made last, if it is the same: a message to a million viewers is in memory once for each loop.
+static sim_body *body_of(const void *bytes, size_t count) {
+    static sim_body *last;
+    if (last == NULL || last->count != count || memcmp(last->bytes, bytes, count) != 0) {
+        let_go(last);
+        last = malloc(sizeof *last + count);
+        if (last == NULL) abort();
+        last->uses = 1;
+        last->count = count;
+        last->shows = 0;
+        memcpy(last->bytes, bytes, count);
+    }
+    last->uses += 1;
+    return last;
+}
+
 static void append(sim_socket *socket, int kind, const void *bytes, size_t count) {
-    sim_segment *segment = malloc(sizeof *segment + count);
+    sim_segment *segment = malloc(sizeof *segment);
     if (segment == NULL) abort();
     segment->next = NULL;
     segment->kind = kind;
-    segment->count = count;
-    if (count > 0) memcpy(segment->bytes, bytes, count);
+    segment->body = count > 0 ? body_of(bytes, count) : NULL;
     uint64_t due = sim_now() + travel(socket->host->address, place(&socket->remote));
     if (due < socket->last_due) due = socket->last_due;
     segment->due = socket->last_due = due;
@@ -257,10 +276,10 @@ static void deliver(void *context, uint64_t tag) {
                     // Nobody reads it: the kernel says so.
                     if (!is_cut(to, from)) reset(socket);
                 } else if (peer->viewer != NULL) {
-                    sim_viewer_receives(peer, segment->bytes, segment->count);
-                    socket->outstanding -= segment->count;
+                    sim_viewer_receives(peer, segment->body);
+                    socket->outstanding -= segment->body->count;
                 } else if (peer->error == 0) {
-                    keep(peer, segment->bytes, segment->count);
+                    keep(peer, segment->body->bytes, segment->body->count);
                 }
                 break;
             case sim_end:
@@ -273,6 +292,7 @@ static void deliver(void *context, uint64_t tag) {
             }
             has_come = true;
         }
+        let_go(segment->body);
         free(segment);
     }
     if (has_come) tell(peer);

@@ -9,13 +9,21 @@
 
 enum { sim_first_descriptor = 1 << 20 };
 
+/// Bytes on their way. What is sent to many one after the other is one body of all of them.
+typedef struct {
+    size_t uses, count;
+    /// For viewers: the number of the one message that it has and nothing else that they note; 0: not known yet;
+    /// UINT32_MAX: it is to be read.
+    uint32_t shows;
+    unsigned char bytes[];
+} sim_body;
+
 typedef struct sim_segment {
     struct sim_segment *next;
     uint64_t due;
     /// Bytes, or the end of the stream, or a reset.
     enum { sim_bytes, sim_end, sim_abort } kind;
-    size_t count;
-    unsigned char bytes[];
+    sim_body *body;
 } sim_segment;
 
 typedef struct sim_socket {
@@ -49,7 +57,7 @@ typedef struct sim_socket {
 
 // Of viewers, which no program reads.
 void sim_viewer_connected(sim_socket *socket);
-void sim_viewer_receives(sim_socket *socket, const unsigned char *bytes, size_t count);
+void sim_viewer_receives(sim_socket *socket, sim_body *body);
 void sim_viewer_ended(sim_socket *socket);
 
 typedef struct sim_datagrams {

@@ -7,6 +7,8 @@
 
 typedef struct sim_viewer {
     sim_socket *socket;
+    /// The one before it at the same address.
+    struct sim_viewer *former;
     uint8_t to;
     /// Its connection has ended, or it was told that it is in the room no more.
     bool has_ended;
@@ -21,8 +23,8 @@ typedef struct sim_viewer {
 } sim_viewer_state;
 
 static sim_viewers sums[sim_addresses];
-static sim_viewer_state **viewers;
-static size_t viewers_count, viewers_capacity;
+/// The last one of each address.
+static sim_viewer_state *viewers[sim_addresses];
 
 void sim_viewer(int host, uint8_t to, uint16_t port, const void *hello, uint64_t count) {
     sim_viewer_state *viewer = sim_calloc(sizeof *viewer);
@@ -35,12 +37,8 @@ void sim_viewer(int host, uint8_t to, uint16_t port, const void *hello, uint64_t
     viewer->socket = socket;
     viewer->hello = copy;
     viewer->count = count;
-    if (viewers_count == viewers_capacity) {
-        viewers_capacity = viewers_capacity == 0 ? 1024 : viewers_capacity * 2;
-        viewers = realloc(viewers, viewers_capacity * sizeof *viewers);
-        if (viewers == NULL) abort();
-    }
-    viewers[viewers_count++] = viewer;
+    viewer->former = viewers[to];
+    viewers[to] = viewer;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
     address.sin_addr.s_addr = htonl(0x7f000000u | to);
     sim_socket_connect(socket, &address);
@@ -108,32 +106,54 @@ static void hear_states(sim_viewer_state *viewer, const unsigned char *bytes, co
     }
 }
 
-void sim_viewer_receives(sim_socket *socket, const unsigned char *bytes, size_t count) {
-    sim_viewer_state *viewer = socket->viewer;
-    sums[viewer->to].bytes += count;
-    const unsigned char *place = bytes, *end = bytes + count;
-    if (memmem(bytes, count, "\"gap\":", 6) != NULL) viewer->was_told = true;
-    if (memmem(bytes, count, "\"kicked\":", 9) != NULL) sim_viewer_ended(socket);
-    hear_states(viewer, bytes, end);
-    // No frame that has a message is cut in two: nobody's window is full.
-    while ((place = memmem(place, (size_t)(end - place), "no.", 3)) != NULL) {
-        place += 3;
-        uint32_t number = 0;
+static bool contains(const sim_body *body, const char *text) {
+    return memmem(body->bytes, body->count, text, strlen(text)) != NULL;
+}
+
+/// The next number behind a place, which goes on behind it; false when there is none.
+static bool next_number(const unsigned char **place, const unsigned char *end, uint32_t *number) {
+    while ((*place = memmem(*place, (size_t)(end - *place), "no.", 3)) != NULL) {
+        *place += 3;
+        *number = 0;
         int digits = 0;
-        while (digits < 8 && place < end && *place >= '0' && *place <= '9') {
-            number = number * 10 + (uint32_t)(*place++ - '0');
+        while (digits < 8 && *place < end && **place >= '0' && **place <= '9') {
+            *number = *number * 10 + (uint32_t)(*(*place)++ - '0');
             digits += 1;
         }
-        if (digits == 8) show(viewer, number);
+        if (digits == 8) return true;
     }
+    return false;
+}
+
+/// Whether a body has one message and nothing else to note. Bodies of a message go to very many viewers: they are read
+/// once.
+static uint32_t shown_by(const sim_body *body) {
+    if (contains(body, "\"gap\":") || contains(body, "\"kicked\":") || contains(body, "\"state\":\"")) return UINT32_MAX;
+    const unsigned char *place = body->bytes, *end = body->bytes + body->count;
+    uint32_t first = 0, second = 0;
+    bool has_one = next_number(&place, end, &first) && !next_number(&place, end, &second);
+    return has_one && first > 0 ? first : UINT32_MAX;
+}
+
+void sim_viewer_receives(sim_socket *socket, sim_body *body) {
+    sim_viewer_state *viewer = socket->viewer;
+    sums[viewer->to].bytes += body->count;
+    if (body->shows == 0) body->shows = shown_by(body);
+    if (body->shows != UINT32_MAX) return show(viewer, body->shows);
+    const unsigned char *place = body->bytes, *end = body->bytes + body->count;
+    if (contains(body, "\"gap\":")) viewer->was_told = true;
+    if (contains(body, "\"kicked\":")) sim_viewer_ended(socket);
+    hear_states(viewer, place, end);
+    // No frame that has a message is cut in two: nobody's window is full.
+    uint32_t number = 0;
+    while (next_number(&place, end, &number)) show(viewer, number);
 }
 
 sim_viewers sim_viewers_of(uint8_t to) {
     sim_viewers sum = sums[to];
     sum.least = UINT64_MAX;
-    for (size_t index = 0; index < viewers_count; index++) {
-        const sim_viewer_state *viewer = viewers[index];
-        if (viewer->to != to || viewer->has_ended) continue;
+    for (const sim_viewer_state *viewer = viewers[to]; viewer != NULL; viewer = viewer->former) {
+        if (viewer->has_ended) continue;
         if (viewer->is_away) sum.away += 1;
         if (viewer->last < sum.least) sum.least = viewer->last;
         if (viewer->last > sum.greatest) sum.greatest = viewer->last;

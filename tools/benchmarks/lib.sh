@@ -162,6 +162,16 @@ start_again() {
 
 stop_node() { "$root/cluster/down" >/dev/null 2>&1 || true; }
 
+# make_certificate: a certificate of its own and its key, in tls_file.
+make_certificate() {
+    command -v openssl >/dev/null || fail 'a certificate is made by openssl: apt-get install openssl'
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
+        -keyout "$bench_dir/key.pem" -out "$bench_dir/certificate.pem" 2>/dev/null
+    # shellcheck disable=SC2034 # for the scripts that source this file
+    tls_file=$bench_dir/tls.pem
+    cat "$bench_dir/certificate.pem" "$bench_dir/key.pem" >"$tls_file"
+}
+
 # on_cpu CPU PID: all threads of a process.
 on_cpu() { taskset -a -cp "$1" "$2" >/dev/null; }
 

@@ -12,6 +12,7 @@ parts=(
     'core|Core operations|core/run.sh'
     'fanout|Fan-out: one room, 1,000 viewers, one loop|fanout/run.sh'
     'gateway|Fan-out of the gateway alone|fanout/run.sh --gateway'
+    'compressed|Compressed streams|fanout/compressed.sh'
     'latency|Latency at 10,000 viewers|fanout/latency.sh'
     'idle|Memory of idle connections|fanout/idle.sh'
     'barrage|Barrage|barrage/run.sh'

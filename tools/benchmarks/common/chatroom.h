@@ -55,6 +55,9 @@ static inline int starts_with(const char *object, size_t count, const char *pref
     return count >= n && memcmp(object, prefix, n) == 0;
 }
 
+// Set by a client that reads no messages any more: compressed frames may come before an answer.
+static int passes_compressed;
+
 // Sends one request on a blocking connection and waits for its answer; pushes that come before it are passed over.
 // Bytes after the answer stay in `buffer`, `have` of them. Returns the answer's seq, or -1 when it has none.
 static inline int64_t chatroom_request(
@@ -67,7 +70,8 @@ static inline int64_t chatroom_request(
         size_t used = frame_read(fd, buffer, size, have, &frame);
         int64_t seq = -2;
         if (frame.opcode == OPCODE_CLOSE) die("the server closed the connection after: %s", request);
-        if (frame.opcode == OPCODE_TEXT) {
+        if (frame.is_compressed && !passes_compressed) die("a compressed frame came before the answer to: %s", request);
+        if (frame.opcode == OPCODE_TEXT && !frame.is_compressed) {
             char *p = frame.payload, *end = p + frame.count;
             while (p < end) {
                 char *newline = memchr(p, '\n', (size_t)(end - p)), *next = newline ? newline : end;

@@ -16,7 +16,7 @@ static struct {
     const char *host, *secret_file;
     struct list ports, pids;
     int sources;
-    bool json, tls;
+    bool json, tls, primes;
     SSL_CTX *tls_context;
     struct signing_key key;
 } target = {.host = "127.0.0.1", .ports = {1, {7400}}, .sources = 1, .key.kid = "default"};
@@ -57,6 +57,7 @@ struct stream {
     size_t rest_count;
     char *out;   // what the socket has not taken
     size_t out_begin, out_end, out_size;
+    void *window;  // of its compressed frames, if the program reads them
     bool is_full;  // waits for the socket
 };
 
@@ -105,9 +106,9 @@ static inline int stream_connect(struct stream *s, int index, enum tcp_pace pace
 
 // The same, up to the end of the WebSocket handshake.
 static inline void stream_open(
-    struct stream *s, int index, const char *path, const char *subprotocol, enum tcp_pace pace) {
+    struct stream *s, int index, const char *path, const char *subprotocol, enum tcp_pace pace, bool offers) {
     int port = stream_connect(s, index, pace);
-    websocket_handshake(s->fd, target.host, port, path, subprotocol);
+    websocket_handshake(s->fd, target.host, port, path, subprotocol, offers);
 }
 
 // One request, and the wait for its answer. Returns the answer's seq, or -1 when it has none.
@@ -119,15 +120,17 @@ static inline int64_t stream_request(struct stream *s, int64_t id, const char *r
     return seq;
 }
 
-// A connection to chatroomd that has connected (request 1) as `user`; NULL: anonymous.
+// A connection to chatroomd that has connected (request 1) as `user`; NULL: anonymous, and with target.primes one that
+// reads its room's compressed stream.
 static inline void chatroom_open(struct stream *s, int index, const char *user, enum tcp_pace pace) {
     char token[1024], request[2048];
-    stream_open(s, index, "/v1/ws", "chatroom.v1.json", pace);
+    bool primes = !user && target.primes;
+    stream_open(s, index, "/v1/ws", "chatroom.v1.json", pace, primes);
     if (user) {
         make_token(&target.key, user, token, sizeof token);
         snprintf(request, sizeof request, "{\"id\":1,\"connect\":{\"token\":\"%s\"}}", token);
     } else {
-        snprintf(request, sizeof request, "{\"id\":1,\"connect\":{\"anonymous\":true}}");
+        snprintf(request, sizeof request, "{\"id\":1,\"connect\":{\"anonymous\":true%s}}", primes ? ",\"prime\":true" : "");
     }
     stream_request(s, 1, request);
 }
@@ -145,6 +148,7 @@ static inline int64_t chatroom_enter(struct stream *s, const char *room, int ind
 static inline void chatroom_leave(struct stream *s, const char *room) {
     char request[256];
     fcntl(s->fd, F_SETFL, fcntl(s->fd, F_GETFL) & ~O_NONBLOCK);
+    passes_compressed = 1;
     snprintf(request, sizeof request, "{\"id\":3,\"exit\":{\"room\":\"%s\"}}", room);
     stream_request(s, 3, request);
 }
@@ -241,6 +245,9 @@ static inline int streams_serve_bytes(uint64_t ns, bytes_handler take, read_hand
 // Told of each JSON object.
 typedef void (*object_handler)(struct stream *s, char *object, size_t count, uint64_t now);
 
+// Reads the message of a compressed frame. A program that sets target.primes gives it.
+static char *(*websocket_inflate)(struct stream *s, char *payload, size_t *count);
+
 // The bytes_handler of connections that chatroom_open opened; it hands each object to websocket_object.
 static object_handler websocket_object;
 static inline size_t websocket_take(struct stream *s, char *bytes, size_t count, uint64_t now) {
@@ -251,6 +258,10 @@ static inline size_t websocket_take(struct stream *s, char *bytes, size_t count,
         switch (frame.opcode) {
         case OPCODE_TEXT:
             if (!frame.fin) die("the server sent a fragmented message");
+            if (frame.is_compressed) {
+                if (!websocket_inflate) die("the server sent a compressed message");
+                frame.payload = websocket_inflate(s, frame.payload, &frame.count);
+            }
             for (char *p = frame.payload, *end = p + frame.count; p < end;) {
                 char *newline = memchr(p, '\n', (size_t)(end - p)), *next = newline ? newline : end;
                 websocket_object(s, p, (size_t)(next - p), now);

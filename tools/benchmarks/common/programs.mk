@@ -9,7 +9,7 @@ all: $(PROGRAMS:%=$(OUT)/%)
 
 $(OUT)/%: %.c $(HEADERS)
 	@mkdir -p $(OUT)
-	$(CC) $(STRICT) $(CFLAGS) -o $@ $< -Wl,--as-needed -lssl -lcrypto
+	$(CC) $(STRICT) $(CFLAGS) -o $@ $< -Wl,--as-needed -lssl -lcrypto -lz
 
 clean:
 	rm -f $(PROGRAMS:%=$(OUT)/%)

@@ -22,7 +22,7 @@ enum { OPCODE_CONTINUATION = 0, OPCODE_TEXT = 1, OPCODE_BINARY = 2, OPCODE_CLOSE
 enum { CONTROL_MAX = 125 };  // payload bytes of a control frame (RFC 6455 section 5.5)
 
 struct frame {
-    int fin, opcode;
+    int fin, opcode, is_compressed;
     char *payload;
     size_t count;
 };
@@ -46,6 +46,7 @@ static inline size_t frame_parse(char *data, size_t count, struct frame *frame) 
     if (count < header + length) return 0;
     frame->fin = p[0] >> 7;
     frame->opcode = p[0] & 0x0F;
+    frame->is_compressed = p[0] >> 6 & 1;
     frame->payload = data + header;
     frame->count = (size_t)length;
     return header + (size_t)length;
@@ -111,14 +112,17 @@ static inline int tcp_connect(const struct sockaddr_in *server, int source, enum
 }
 
 // The opening handshake on a blocking connection. Reads the answer byte by byte past its end never: a frame that
-// follows at once stays in the socket.
-static inline void websocket_handshake(int fd, const char *host, int port, const char *path, const char *subprotocol) {
+// follows at once stays in the socket. `offers` permessage-deflate, which must then be accepted.
+static inline void websocket_handshake(
+    int fd, const char *host, int port, const char *path, const char *subprotocol, int offers) {
+    static const char offer[] =
+        "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits; server_max_window_bits=12\r\n";
     char request[1024], answer[4096];
     int count = snprintf(
         request, sizeof request,
         "GET %s HTTP/1.1\r\nHost: %s:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s\r\n",
-        path, host, port, subprotocol ? "Sec-WebSocket-Protocol: " : "", subprotocol ? subprotocol : "",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s%s\r\n",
+        path, host, port, offers ? offer : "", subprotocol ? "Sec-WebSocket-Protocol: " : "", subprotocol ? subprotocol : "",
         subprotocol ? "\r\n" : "");
     write_all(fd, request, (size_t)count);
     size_t have = 0;
@@ -137,6 +141,7 @@ static inline void websocket_handshake(int fd, const char *host, int port, const
     // The accept value of the sample key, from RFC 6455 section 1.3.
     if (strncmp(answer, "HTTP/1.1 101 ", 13) || !strstr(answer, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="))
         die("the handshake was refused:\n%s", answer);
+    if (offers && !strstr(answer, "permessage-deflate")) die("permessage-deflate was refused:\n%s", answer);
 }
 
 // Reads one frame on a blocking connection into `buffer`; `have` bytes of it are filled already, and what follows the

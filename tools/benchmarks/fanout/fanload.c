@@ -3,6 +3,7 @@
 // It speaks to the reference (reference.c) or, with --room, to chatroomd; the subscribers are anonymous there.
 
 #include "client.h"
+#include "inflate.h"
 
 static const char usage_text[] =
     "usage: fanload [options]\n" TARGET_USAGE
@@ -16,7 +17,9 @@ static const char usage_text[] =
     "  --nap U            looks for input every U microseconds instead of sleeping in epoll (0: off)\n"
     "  --payload B        bytes of a delivered message of the reference (200)\n"
     "  --room R           the server is chatroomd: this room\n"
-    "  --text B           bytes of the text of a message of chatroomd (200)\n";
+    "  --text B           bytes of the text of a message of chatroomd (200)\n"
+    "  --words            the text is words, by chance, in the place of one letter\n"
+    "  --prime            the subscribers read the room's compressed stream (`connect {prime: true}`)\n";
 
 enum { RING = 4096, SUBSCRIBERS_MAX = 100000, NUMBER_DIGITS = 12 };
 // Before the measurement a subscriber that reads nothing gets this, so that its socket is full: 48 messages of 16 KB.
@@ -26,6 +29,7 @@ static struct {
     const char *room, *kind;
     int subscribers, outstanding, nap_us, payload, text;
     double rate, seconds, warmup, stalled;
+    bool words;
 } options = {
     .kind = "one", .subscribers = 1000, .outstanding = 40, .payload = 200, .text = 200, .rate = 30, .seconds = 2,
     .warmup = 0.3};
@@ -48,7 +52,7 @@ static uint64_t sent_at[RING], sent, finished;
 
 // Counts since the measurement began.
 static struct {
-    uint64_t deliveries, messages, reads, gaps, skipped;
+    uint64_t deliveries, messages, reads, gaps, skipped, compressed, wire_bytes;
     struct histogram latency;
 } result;
 static uint64_t object_bytes;                     // size of a delivered message, without what frames it
@@ -71,6 +75,8 @@ static void on_message(struct connection *c, const char *object, size_t count, u
     if (p) {
         int64_t seq = 0;
         while (p < end && *p >= '0' && *p <= '9') seq = seq * 10 + (*p++ - '0');
+        // A primer has what was shown before.
+        if (target.primes && c != &publisher && seq <= c->seq) return;
         if (c->seq != 0 && seq != c->seq + 1)
             die("order: seq %lld came after %lld", (long long)seq, (long long)c->seq);
         c->seq = seq;
@@ -101,6 +107,13 @@ static void on_object(struct stream *stream, char *p, size_t count, uint64_t now
     else if (memmem(p, count, "\"error\":", 8)) die("refused: %.*s", (int)count, p);
 }
 
+static char *on_compressed(struct stream *stream, char *payload, size_t *count) {
+    if (!stream->window) stream->window = inflate_begin();
+    result.compressed++;
+    result.wire_bytes += *count;
+    return inflate_message(stream->window, payload, count);
+}
+
 static void on_read(struct stream *stream) {
     if (stream != &publisher.stream) result.reads++;
 }
@@ -108,10 +121,26 @@ static void on_read(struct stream *stream) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Output
 
+static void fill_with_words(char *out, size_t count) {
+    static const char *words[] = {
+        "the", "and", "stream", "hello", "what", "a", "great", "show", "tonight", "from", "here", "to", "everyone",
+        "music", "love", "this", "song", "again", "please", "who", "is", "that", "on", "stage", "lights", "amazing",
+        "come", "back", "next", "week", "never", "seen", "so", "many", "people", "camera", "left", "right", "now"};
+    static uint64_t chance = 88172645463325252u;
+    size_t filled = 0;
+    while (filled < count) {
+        chance ^= chance << 13, chance ^= chance >> 7, chance ^= chance << 17;
+        const char *word = words[chance % (sizeof words / sizeof *words)];
+        for (; *word && filled < count; word++) out[filled++] = *word;
+        if (filled < count) out[filled++] = ' ';
+    }
+}
+
 static void publish(uint64_t at) {
     static char pad[65536], text[65536], message[65536 + 512];
     int text_size = filling > 0 ? FILLING_BYTES : options.text, payload = filling > 0 ? FILLING_BYTES : options.payload;
     if (!pad[0]) memset(pad, 'x', sizeof pad - 1);
+    if (options.words) fill_with_words(pad, (size_t)text_size);
     int count;
     if (options.room) {
         snprintf(text, sizeof text, "f%0*llu%.*s", NUMBER_DIGITS, (unsigned long long)sent,
@@ -178,7 +207,7 @@ static void open_connection(struct connection *c, int index) {
         chatroom_open(&c->stream, place, publishes ? user : NULL, pace);
         if (strcmp(options.kind, "idle")) c->seq = chatroom_enter(&c->stream, options.room, index);
     } else {
-        stream_open(&c->stream, place, publishes ? "/publish" : "/subscribe", NULL, pace);
+        stream_open(&c->stream, place, publishes ? "/publish" : "/subscribe", NULL, pace, false);
     }
     if (stalls) set_nonblocking(c->stream.fd);
     else stream_watch(&c->stream);
@@ -200,6 +229,8 @@ static void read_settings(int argc, char **argv) {
         {"--payload", SETTING_INT, &options.payload},
         {"--room", SETTING_TEXT, &options.room},
         {"--text", SETTING_INT, &options.text},
+        {"--words", SETTING_FLAG, &options.words},
+        {"--prime", SETTING_FLAG, &target.primes},
         {0},
     };
     settings_read(argc, argv, settings, usage_text);
@@ -236,11 +267,12 @@ static void report(double seconds, struct usage before, struct usage after, doub
         printf("{\"case\":\"%s\",\"subscribers\":%d,\"seconds\":%.3f,\"messages\":%llu,\"deliveries\":%llu,"
                "\"deliveriesPerSecond\":%.0f,\"objectBytes\":%llu,\"p50Ms\":%.3f,\"p99Ms\":%.3f,\"maxMs\":%.3f,"
                "\"deliveriesPerRead\":%.2f,\"gaps\":%llu,\"skipped\":%llu,\"stalled\":%d,\"clientBusy\":%.3f,"
-               "\"allMessages\":%llu",
+               "\"allMessages\":%llu,\"compressedFrames\":%llu,\"compressedBytes\":%llu",
                options.kind, options.subscribers, seconds, (unsigned long long)result.messages,
                (unsigned long long)result.deliveries, deliveries / seconds, (unsigned long long)object_bytes, p50, p99,
                (double)result.latency.max / 1e6, reads, (unsigned long long)result.gaps,
-               (unsigned long long)result.skipped, stalled_count, own_cpu / seconds, (unsigned long long)sent);
+               (unsigned long long)result.skipped, stalled_count, own_cpu / seconds, (unsigned long long)sent,
+               (unsigned long long)result.compressed, (unsigned long long)result.wire_bytes);
         if (target.pids.count)
             printf(",\"cpuSeconds\":%.4f,\"deliveriesPerCpuSecond\":%.0f,\"cpuMicrosPerDelivery\":%.4f,"
                    "\"userMicrosPerDelivery\":%.4f,\"cpuMicrosPerMessage\":%.3f,\"serverBusy\":%.3f",
@@ -262,6 +294,7 @@ static void report(double seconds, struct usage before, struct usage after, doub
 int main(int argc, char **argv) {
     read_settings(argc, argv);
     client_begin();
+    websocket_inflate = target.primes ? on_compressed : NULL;
     stalled_count = (int)(options.stalled * options.subscribers / 100);
     receivers = options.subscribers > 0 ? (uint32_t)(options.subscribers - stalled_count) : 1;
     filling = stalled_count > 0 ? FILLING_MESSAGES : 0;

@@ -41,11 +41,8 @@ subject=chatroomd
 port=$(free_base_port)
 tls_options=() tls_words=()
 if [[ -n $tls ]]; then
-    command -v openssl >/dev/null || fail 'a certificate is made by openssl: apt-get install openssl'
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
-        -keyout "$bench_dir/key.pem" -out "$bench_dir/certificate.pem" 2>/dev/null
-    cat "$bench_dir/certificate.pem" "$bench_dir/key.pem" >"$bench_dir/tls.pem"
-    tls_options=(--tls "$bench_dir/tls.pem") tls_words=(tls "$bench_dir/tls.pem")
+    make_certificate
+    tls_options=(--tls "$tls_file") tls_words=(tls "$tls_file")
 fi
 background taskset -c 0 "$bench_dir/reference" --port "$port" "${tls_options[@]}"
 reference_pid=$background_pid
