@@ -84,7 +84,8 @@ final class ShardWriter {
             closeFiles()
             throw error
         }
-        indexes?.state.begin(files.all, isBlocked: missing != nil)
+        let indexed = Set(names.lazy.compactMap { SearchFile.dayFile(of: $0).flatMap { HistoryFile(name: $0) } })
+        indexes?.state.begin(files.all, indexed: indexed, isBlocked: missing != nil)
         state.withLock { [appliedIndex, missing, mark = catalogue.installedMark] state in
             state.missing = missing
             state.installedMark = mark

@@ -187,7 +187,10 @@ public final class ChatroomNode: Service, Sendable {
             options.quotedSeq = RoomHost.quotedSeq
             options.withoutQuote = RoomHost.withoutQuote
             options.visibleSince = RoomHost.visibleSince(standardDays: configuration.rooms.retentionDays)
-            options.search = configuration.isSearchEnabled ? SearchConfiguration(text: RoomHost.searchedText) : nil
+            if configuration.isSearchEnabled {
+                options.search = SearchConfiguration(text: RoomHost.searchedText)
+                options.search?.isAhead = configuration.isSearchAhead
+            }
             return try (0..<shardMap.shardCount).map {
                 try ShardStorage.open(
                     ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)

@@ -55,6 +55,8 @@ public struct NodeConfiguration: Sendable {
     public var mediaReserveBytes: Int64 = 1 << 30
     /// Whether messages can be looked for; their indexes cost CPU and disk.
     public var isSearchEnabled = true
+    /// Whether messages are indexed as they come, and not only where somebody has searched.
+    public var isSearchAhead = false
     /// Between two looks of the media store through its content.
     public var mediaRoundPause = Duration.seconds(20)
     /// `enter`s that a room takes in a second.
@@ -267,6 +269,7 @@ public struct NodeConfiguration: Sendable {
         gateway.transfersMax = try settings.int("media.transfers", default: 1024, in: 1...65_536)
         mediaTransfersPerUser = try settings.int("media.transfersPerUser", default: 64, in: 1...65_536)
         isSearchEnabled = try settings.bool("search.enabled", default: true)
+        isSearchAhead = try settings.bool("search.ahead", default: false)
         try settings.refuseUnknownKeys()
     }
 

@@ -33,6 +33,7 @@ import Testing
             configuration.retentionDays = Int64(2 * Self.files)
             var search = SearchConfiguration { String(decoding: $0, as: UTF8.self) }
             search.linger = .milliseconds(1)
+            search.isAhead = true
             // Each file that is looked into is a page.
             search.sliceMax = .zero
             configuration.search = search

@@ -72,9 +72,11 @@ import WaitTestKit
 
     private func open(_ shard: TestShard, _ disk: FaultDisk, _ random: inout SeededGenerator) throws -> ShardStorage {
         let slice: Duration = Bool.random(using: &random) ? .zero : .milliseconds(50)
+        let isAhead = Bool.random(using: &random)
         return try shard.open(disk: disk) { configuration in
             var search = SearchConfiguration { String(decoding: $0, as: UTF8.self) }
             (search.linger, search.blockRows, search.pendingMax) = (.milliseconds(1), 10, 40)
+            (search.isAhead, search.unindexedMax) = (isAhead, 2)
             (search.scrubDelay, search.retryDelay, search.sliceMax) = (.zero, .milliseconds(10), slice)
             configuration.search = search
             configuration.pendingBytesMax = 1 << 30

@@ -29,6 +29,7 @@ import Testing
         try shard.open(disk: disk) { configuration in
             var search = SearchConfiguration { String(decoding: $0, as: UTF8.self) }
             search.linger = .milliseconds(1)
+            search.isAhead = true
             change(&search)
             configuration.search = search
         }

@@ -138,7 +138,7 @@ extension IntegrationTests {
         }
 
         @Test func `a damaged index is counted, made anew, and hides nothing`() async throws {
-            try await TestNode.run { node in
+            try await TestNode.run(["search": ["ahead": true]]) { node in
                 let room = try await node.createRoom("damaged", creator: "owner")
                 var owner = try await TestClient.entered(node, "owner", room)
                 for number in 1...3 { _ = try await owner.send(room, "needle \(number)") }

@@ -4,6 +4,11 @@ import ChatModel
 public struct SearchConfiguration: Sendable {
     /// The text of a payload that search finds; empty: none. Called on threads of the storage.
     public var text: @Sendable (_ payload: [UInt8]) -> String
+    /// Whether a file is indexed as its rows come. Else its index begins with the first search that has more than `unindexedMax`
+    /// messages of a room to look at there: an app that searches nothing pays nothing for it.
+    public var isAhead = false
+    /// Messages of a room in one file that searches look at one by one.
+    public var unindexedMax = 1_000
     /// How long one search may work; then its page ends, with a place to go on from.
     public var sliceMax = Duration.milliseconds(50)
     /// How long it works at a time, before other readers have their turn.

@@ -4,7 +4,7 @@ import SQLite
 public struct SearchFigures: Sendable, Hashable {
     /// Changed rows that are not in the index of their file yet. Searches look at those themselves.
     public var waitingRows = 0
-    /// History files without a complete index. Searches look at all rows that the room has there.
+    /// History files whose index is asked for and not complete. Searches look at all rows that the room has there.
     public var incompleteFiles = 0
     /// Indexes that could not be read or written, each time.
     public var errors = 0
@@ -27,10 +27,10 @@ extension SearchState {
             var figures = SearchFigures()
             (figures.errors, figures.rebuilds) = (shared.errors, shared.rebuilds)
             for file in shared.files.values {
-                if file.phase == .complete {
-                    figures.waitingRows += file.pending.count + file.taken.count
-                } else {
-                    figures.incompleteFiles += 1
+                switch file.phase {
+                case .unasked: break
+                case .complete: figures.waitingRows += file.pending.count + file.taken.count
+                case .unknown, .blocked: if file.isAsked { figures.incompleteFiles += 1 }
                 }
             }
             return figures

@@ -114,7 +114,7 @@ final class SearchIndexer {
     ) throws -> Next {
         if let known = open[name], known.generation != file.generation { try remove(name, worker) }
         switch file.phase {
-        case .blocked: return .nothing
+        case .unasked, .blocked: return .nothing
         case .unknown: return try complete(name, file, worker)
         case .complete:
             if file.hasPending {

@@ -9,6 +9,8 @@ import Synchronization
 final class SearchState: Sendable {
     /// How far the index of a day file is.
     enum Phase: Sendable, Hashable {
+        /// Nobody has looked for much in it: there is no index, and nothing waits for one.
+        case unasked
         /// Not compared with its day file since the start, or given up: it is made or completed.
         case unknown
         /// It has all rows but those that wait.
@@ -44,7 +46,9 @@ final class SearchState: Sendable {
     }
 
     struct File: Sendable {
-        var phase = Phase.unknown
+        var phase = Phase.unasked
+        /// It is to have an index.
+        var isAsked = false
         /// A higher one is another file under the same name.
         var generation: UInt64 = 0
         /// Changed, and not in the index yet.
@@ -61,6 +65,14 @@ final class SearchState: Sendable {
         var retryAt: ContinuousClock.Instant?
         /// The rooms that the index, or those that wait for it, may have something of; nil: any.
         var rooms: RoomFilter?
+
+        init(isAsked: Bool) {
+            self.isAsked = isAsked
+            release()
+        }
+
+        /// Its index may be made, where it is to have one.
+        mutating func release() { phase = isAsked ? .unknown : .unasked }
 
         /// The rooms of the file, once its index is complete.
         mutating func setRooms(_ lives: [Incarnation]?, isNew: Bool) {
@@ -101,6 +113,8 @@ final class SearchState: Sendable {
     /// The facts that a search has to know of a file.
     struct View: Sendable {
         var isComplete = false
+        /// There is an index, or there will be.
+        var isAsked = true
         var generation: UInt64 = 0
         /// Seqs of the room that the index may not have as they are.
         var waiting: [Int64] = []
@@ -146,26 +160,37 @@ final class SearchState: Sendable {
     // MARK: - Storage thread
 
     /// Takes notice of files that are there already.
-    /// - Parameter isBlocked: rows of another replica are still to come.
-    func begin(_ files: some Sequence<HistoryFile>, isBlocked: Bool) {
+    /// - Parameters:
+    ///   - indexed: those that have an index, which goes on.
+    ///   - isBlocked: rows of another replica are still to come.
+    func begin(_ files: some Sequence<HistoryFile>, indexed: Set<HistoryFile>, isBlocked: Bool) {
         shared.withLock { shared in
             shared.isBlocked = isBlocked
-            for name in files { shared.files[name] = File(phase: isBlocked ? .blocked : .unknown) }
+            for name in files {
+                var file = File(isAsked: configuration.isAhead || indexed.contains(name))
+                if isBlocked { file.phase = .blocked }
+                shared.files[name] = file
+            }
             shared.due = HistoryFiles(shared.files.keys)
         }
     }
 
-    /// A day file has other rows than before. True when so many wait that they are to be indexed now.
+    /// The work that changed rows are for the index thread.
+    enum Noted { case nothing, some, much }
+
+    /// A day file has other rows than before.
     /// - Parameter applied: the day file's.
-    func note(_ name: HistoryFile, _ rows: [HistoryRow], _ erasures: [Erasure], applied: UInt64) -> Bool {
+    /// - Returns: `.much` when so many wait that they are to be indexed now.
+    func note(_ name: HistoryFile, _ rows: [HistoryRow], _ erasures: [Erasure], applied: UInt64) -> Noted {
         shared.withLock { shared in
-            var file = shared.files[name] ?? File()
+            var file = shared.files[name] ?? File(isAsked: configuration.isAhead)
             // Only one copy of the sets: they change in place.
             shared.files[name] = nil
             defer { shared.files[name] = file }
-            shared.due.insert(name)
             file.applied = max(file.applied, applied)
-            guard file.phase != .blocked else { return false }
+            guard file.phase != .unasked else { return .nothing }
+            shared.due.insert(name)
+            guard file.phase != .blocked else { return .nothing }
             for row in rows {
                 file.pending.insert(row.incarnation, row.seq)
                 file.rooms?.insert(row.incarnation)
@@ -176,7 +201,7 @@ final class SearchState: Sendable {
                 file.phase = .unknown
                 file.generation += 1
             }
-            return file.pending.count >= configuration.lingerRowsMax
+            return file.pending.count >= configuration.lingerRowsMax ? .much : .some
         }
     }
 
@@ -185,7 +210,7 @@ final class SearchState: Sendable {
     func block(_ name: HistoryFile) -> Bool {
         shared.withLock { shared in
             shared.isBlocked = true
-            var file = shared.files[name] ?? File()
+            var file = shared.files[name] ?? File(isAsked: configuration.isAhead)
             guard file.phase != .blocked || !file.isDiscarded else { return false }
             (file.phase, file.isDiscarded) = (.blocked, true)
             file.generation += 1
@@ -202,7 +227,8 @@ final class SearchState: Sendable {
             shared.isBlocked = false
             for (name, file) in shared.files where file.phase == .blocked {
                 var file = file
-                (file.phase, file.isDiscarded) = (.unknown, false)
+                file.isDiscarded = false
+                file.release()
                 shared.files[name] = file
                 shared.due.insert(name)
             }
@@ -236,7 +262,8 @@ final class SearchState: Sendable {
     func view(_ name: HistoryFile, _ life: Incarnation, _ range: ClosedRange<Int64>) -> View {
         shared.withLock { shared in
             guard let file = shared.files[name] else { return View() }
-            var view = View(isComplete: file.phase == .complete, generation: file.generation)
+            var view = View(
+                isComplete: file.phase == .complete, isAsked: file.isAsked, generation: file.generation)
             if view.isComplete {
                 for keys in [file.pending, file.taken] {
                     for seq in keys.rooms[life] ?? [] where range.contains(Int64(clamping: seq)) {
@@ -245,6 +272,19 @@ final class SearchState: Sendable {
                 }
             }
             return view
+        }
+    }
+
+    /// A search has much to look at in a file. True when its index is to be made because of that.
+    func ask(for name: HistoryFile) -> Bool {
+        shared.withLock { shared in
+            guard var file = shared.files[name], !file.isAsked else { return false }
+            shared.files[name] = nil
+            file.isAsked = true
+            if file.phase == .unasked { file.release() }
+            shared.files[name] = file
+            shared.due.insert(name)
+            return file.phase == .unknown
         }
     }
 

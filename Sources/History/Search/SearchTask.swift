@@ -10,6 +10,8 @@ struct SearchTask: Sendable {
         var day: FileOpener
         /// Throws where there is no index.
         var index: (_ file: HistoryFile, _ generation: UInt64) throws(SQLiteError) -> SearchIndexReader
+        /// A file has more to look at than is done without its index.
+        var ask: (_ file: HistoryFile) -> Void
         /// An index could not be read.
         var giveUp: (_ file: HistoryFile, _ generation: UInt64, SQLiteError) -> Void
     }
@@ -177,6 +179,8 @@ struct SearchTask: Sendable {
                 // The rows are there, whatever has become of their index.
                 open.giveUp(place.file, view.generation, error)
             }
+        } else if !view.isAsked, place.seqs.count > state.configuration.unindexedMax {
+            open.ask(place.file)
         }
         return try scanned(place, dayReader)
     }

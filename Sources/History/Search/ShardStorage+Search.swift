@@ -57,6 +57,7 @@ extension ShardStorage {
                         file: ReaderCache.Key(storage: number, file: file), generation: generation),
                     path: directory + "/" + SearchFile.name(of: file.name), vfs: configuration.vfs)
             },
+            ask: { [self] file in if search.ask(for: file) { wakeIndexer(isHurried: true) } },
             giveUp: { [self] file, generation, error in
                 worker.indexes.close(ReaderCache.Key(storage: number, file: file))
                 let isDamaged = StorageError(error).code != .busy
@@ -81,9 +82,9 @@ extension ShardStorage {
     // MARK: - Indexer
 
     /// Lets the index thread look for something to do.
-    func wakeIndexer() {
+    func wakeIndexer(isHurried: Bool = false) {
         guard let search else { return }
-        search.wake(on: indexThread, number)
+        search.wake(on: indexThread, number, isHurried: isHurried)
     }
 
     /// A step of a shard's indexer, and another one behind the jobs of others.

@@ -6,8 +6,8 @@ extension ShardWriter {
     /// A transaction has changed a day file.
     func noteChanges(of file: DayFile, _ name: HistoryFile, _ rows: [HistoryRow], _ erasures: [Erasure]) {
         guard let indexes else { return }
-        let isMuch = indexes.state.note(name, rows, erasures, applied: file.applied)
-        indexes.state.wake(on: indexes.thread, number, isHurried: isMuch)
+        let noted = indexes.state.note(name, rows, erasures, applied: file.applied)
+        if noted != .nothing { indexes.state.wake(on: indexes.thread, number, isHurried: noted == .much) }
     }
 
     /// Rows of another replica are about to come to a day file.

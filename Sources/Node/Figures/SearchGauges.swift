@@ -10,7 +10,7 @@ enum SearchGauges {
         metrics.gauge("chatroom_search_waiting_rows", "Changed rows of history that are not in an index yet.") {
             Double(sum().waitingRows)
         }
-        metrics.gauge("chatroom_search_incomplete_files", "History files without a complete index.") {
+        metrics.gauge("chatroom_search_incomplete_files", "History files whose index is asked for and not complete.") {
             Double(sum().incompleteFiles)
         }
         metrics.counter("chatroom_search_index_errors_total", "Indexes that could not be read or written, each time.") {
