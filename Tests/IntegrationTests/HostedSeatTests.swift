@@ -92,17 +92,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a given seat goes when the grace of its occupant is over`() async throws {
-            try await TestNode.run(Self.grace(1)) { node in
-                let room = try await node.createRoom("hosted-let-go")
-                let host = try await TestClient.entered(node, "owner", room)
-                let bob = try await TestClient.entered(node, "bob", room)
-                try await set(host, seat(room, "s", owner: "bob", locked: true))
-                try await bob.drop()
-                #expect(try await gone(host.event(.queueBatchChanged)).map(\.key) == ["s"])
-            }
-        }
-
         @Test func `nobody is seated who is not here, and nobody by who may not`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("hosted-refused")

@@ -1,6 +1,5 @@
 import ChatModel
 import Testing
-import WaitTestKit
 import Wire
 
 extension IntegrationTests {
@@ -37,41 +36,6 @@ extension IntegrationTests {
                 let again = try await TestClient.entered(node, "ann", room)
                 try await again.done(.recall(RecallRequest(room: room, messageID: sent.messageID)))
                 #expect(try await again.wholeHistory(room).map(\.isRecalled) == [true, false, false])
-            }
-        }
-
-        @Test func `a sender recalls for the window, managers any time and by rank`() async throws {
-            try await TestNode.run(["rooms": ["recallSeconds": 1]]) { node in
-                let room = try await node.createRoom("ranks", creator: "owner")
-                let owner = try await TestClient.entered(node, "owner", room)
-                for manager in ["amy", "max"] {
-                    try await owner.done(.setManager(UserFlagRequest(room: room, user: user(manager), enable: true)))
-                }
-                let amy = try await TestClient.entered(node, "amy", room)
-                let max = try await TestClient.entered(node, "max", room)
-                let bob = try await TestClient.entered(node, "bob", room)
-                let eve = try await TestClient.entered(node, "eve", room)
-                func recall(_ sent: SendResult) -> ClientOperation {
-                    .recall(RecallRequest(room: room, messageID: sent.messageID))
-                }
-                let owners = try await owner.send(room, "owner's")
-                let amys = try await amy.send(room, "amy's")
-                let bobs = try await bob.send(room, "bob's")
-                #expect(try await eve.refusal(of: recall(bobs)).code == .forbidden)
-                #expect(try await max.refusal(of: recall(amys)).code == .forbidden)
-                #expect(try await amy.refusal(of: recall(owners)).code == .forbidden)
-                // The window passes when a message is more than a second younger than the last refused one.
-                var last = try await eve.send(room, "tick")
-                try await poll("a second") {
-                    last = try await eve.send(room, "tick")
-                    return last.time.milliseconds > bobs.time.milliseconds + 1000
-                }
-                #expect(try await bob.refusal(of: recall(bobs)).code == .forbidden)
-                try await max.done(recall(bobs))
-                try await amy.done(recall(amys))
-                try await owner.done(recall(owners))
-                let kept = try await bob.wholeHistory(room).filter { $0.body.type == .text && $0.text != "tick" }
-                #expect(kept.map(\.isRecalled) == [true, true, true])
             }
         }
 

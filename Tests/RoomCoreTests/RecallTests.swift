@@ -40,6 +40,10 @@ import Testing
         let systems = Self.post(&it, .system)
         #expect(it.tell(.recall([creators], NotifyOptions()), by: member("manager")).code == .forbidden)
         #expect(it.tell(.recall([systems], NotifyOptions()), by: member("creator")).code == .forbidden)
+        it.tell(.setRole(user("manager2"), .manager, NotifyOptions()), by: .system)
+        let managers = Self.post(&it, member("manager"))
+        #expect(it.tell(.recall([managers], NotifyOptions()), by: member("manager2")).code == .forbidden)
+        #expect(it.tell(.recall([managers], NotifyOptions()), by: member("creator")).error == nil)
         #expect(it.tell(.recall([creators, systems], NotifyOptions()), by: .system).error == nil)
     }
 

@@ -85,6 +85,33 @@ import Testing
             it.tell(.setMute(user("guest2"), enable: true, NotifyOptions()), by: member("guest")).code == .forbidden)
     }
 
+    @Test func `an operator of the server API has the rank of its own, and the system is above all`() {
+        var it = Dialogue()
+        it.tell(Self.setRole("manager2", .manager), by: .system)
+        func by(_ name: String) -> Actor { .server(UserName(user: user(name), nick: "")) }
+        func mute(_ name: String) -> CommandBody { .setMute(user(name), enable: true, NotifyOptions()) }
+        let options = NotifyOptions()
+        #expect(it.tell(mute("normal"), by: by("manager")).error == nil)
+        #expect(it.tell(Self.setRole("normal", .guest), by: by("manager")).error == nil)
+        for body in [
+            mute("manager2"), mute("manager"), .tempMute(user("creator"), seconds: 5, options),
+            Self.setRole("zoe", .manager),
+        ] {
+            #expect(it.tell(body, by: by("manager")).code == .forbidden)
+        }
+        for name in ["normal", "nobody"] {
+            for body in [
+                mute("zoe"), .setBlacklist(user("zoe"), enable: true, options),
+                .kick(user("zoe"), banSeconds: 5, options), .muteRoom(enable: true, options),
+            ] {
+                #expect(it.tell(body, by: by(name)).code == .forbidden)
+            }
+        }
+        #expect(it.tell(.muteRoom(enable: true, options), by: by("manager")).error == nil)
+        #expect(it.tell(Self.setRole("manager2", .guest), by: by("creator")).error == nil)
+        #expect(it.tell(mute("creator"), by: .system).error == nil)
+    }
+
     @Test func `the creator keeps the role, whoever asks`() {
         var it = Dialogue()
         for body in [

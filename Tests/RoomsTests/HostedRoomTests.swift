@@ -3,6 +3,7 @@ import History
 import RoomCore
 import RoomProtocol
 import StorageTestKit
+import Synchronization
 import Testing
 import Wire
 
@@ -200,6 +201,84 @@ struct HostedRoomTests {
             }
             #expect(older.recovered == true && older.missed?.first?.seq == last - 256)
             #expect(hosted.storage.historyReadCount == 1)
+        }
+    }
+
+    @Test func `recovery is refused where it can't be promised`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            guard case .enter(let first) = try await hosted.ask(hosted.enter("ann"))[0].get() else {
+                throw ChatError(.internal, "not entered")
+            }
+            try await hosted.ask(hosted.send("ann", "one"))
+            func comeBack(since: UInt64, epoch: String) async throws -> EnterResult? {
+                let request = EnterRequest(room: HostedRooms.room, since: since, epoch: epoch)
+                let answers = try await hosted.ask(hosted.call("ann", .operation(.enter(request))))
+                guard case .success(.enter(let result)) = answers[0] else { return nil }
+                return result
+            }
+            #expect(try await comeBack(since: 0, epoch: "another")?.recovered == false)
+            #expect(try await comeBack(since: 2, epoch: first.epoch)?.recovered == false)
+            #expect(try await comeBack(since: .max, epoch: first.epoch)?.recovered == false)
+            let nothing = try #require(try await comeBack(since: 1, epoch: first.epoch))
+            #expect(nothing.recovered == true && (nothing.missed ?? []).isEmpty)
+            let whole = try #require(try await comeBack(since: 0, epoch: first.epoch))
+            #expect(whole.recovered == true && whole.missed?.compactMap(\.seq) == [1])
+        }
+    }
+
+    @Test func `members by ID come in the order of the question, and say who is here`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("owner"), hosted.enter("guest"))
+            let flag = UserFlagRequest(room: HostedRooms.room, user: try user("fixed"), enable: true)
+            try await hosted.ask(hosted.call("owner", .operation(.setMember(flag))))
+            let names = try ["guest", "nobody", "fixed"].map { try user($0) }
+            let request = MembersByIDRequest(room: HostedRooms.room, users: names)
+            guard
+                case .success(.membersById(let found)) = try await hosted.ask(
+                    hosted.call("guest", .operation(.membersById(request))))[0]
+            else { throw ChatError(.internal, "no members") }
+            #expect(found.members.map(\.user.text) == ["guest", "fixed"])
+            #expect(found.members.map(\.online) == [true, false])
+        }
+    }
+
+    @Test func `the bounds of the policy hold for what a room decides`() async throws {
+        let now = Mutex(HostedRooms.now())
+        var options = HostedRooms.Options()
+        options.now = { now.withLock { $0 } }
+        // The creator is one of the fixed members.
+        (options.policy.fixedMembersMax, options.policy.blacklistedMax, options.policy.queueElementsMax) = (2, 1, 1)
+        options.policy.recallWindowSeconds = 60
+        try await HostedRooms.run(try TemporaryDirectory(), options) { hosted in
+            try await hosted.createRoom()
+            func code(_ body: CommandBody) async throws -> ErrorCode? {
+                do throws(ChatError) {
+                    _ = try await hosted.calls.perform(body, in: HostedRooms.room, as: .system, id: nil)
+                    return nil
+                } catch { return error.code }
+            }
+            let options = NotifyOptions(notify: false)
+            for (name, wanted) in [("ann", nil), ("bob", .badParameter)] as [(String, ErrorCode?)] {
+                #expect(try await code(.setMember(try user(name), enable: true, options)) == wanted)
+                #expect(try await code(.queueSet(QueueWrite(key: name, value: "v"), options)) == wanted)
+                #expect(try await code(.setBlacklist(try user("barred-\(name)"), enable: true, options)) == wanted)
+            }
+            try await hosted.ask(hosted.enter("eve"))
+            for (seconds, wanted) in [(60, nil), (61, .forbidden)] as [(Int64, ErrorCode?)] {
+                guard case .success(.send(let sent)) = try await hosted.ask(hosted.send("eve", "\(seconds)"))[0] else {
+                    throw ChatError(.internal, "no ack")
+                }
+                now.withLock { $0 = $0.adding(seconds: seconds) }
+                let recall = RecallRequest(room: HostedRooms.room, messageID: sent.messageID)
+                let answer = try await hosted.ask(hosted.call("eve", .operation(.recall(recall))))[0]
+                if case .failure(let error) = answer {
+                    #expect(error.code == wanted)
+                } else {
+                    #expect(wanted == nil)
+                }
+            }
         }
     }
 
