@@ -7,34 +7,6 @@ import Wire
 extension IntegrationTests {
     /// Barrage as viewers get it.
     @Suite struct BarrageTests {
-        @Test func `with an id a barrage is answered, without one it is not, and it comes back to its sender`()
-            async throws
-        {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("live")
-                let ann = try await TestClient.connected(node, "ann", encoding: .json)
-                let bob = try await TestClient.connected(node, "bob")
-                try await ann.enter(EnterRequest(room: room, nick: "Ann", avatar: "https://example.org/a.png"))
-                try await bob.enter(room)
-                guard
-                    case .barrage(let result) = try await ann.ask(.barrage(BarrageRequest(room: room, text: "one")))
-                        .get()
-                else { throw TestFailure("barrage has another result") }
-                #expect(result.accepted)
-                await ann.write(
-                    text: #"{"barrage":{"room":"live","text":"two","ext":"e","style":"s","priority":"LOW"}}"#)
-                for client in [ann, bob] {
-                    let two = try await self.barrage("two", client)
-                    #expect(two.from?.user.text == "ann" && two.from?.profile.nick == "Ann")
-                    #expect(two.ext == "e" && two.style == "s" && two.priority == .low && two.count == 1)
-                    #expect(two.from?.profile.avatar == "https://example.org/a.png" && two.from?.role == .guest)
-                }
-                let replies = await ann.items.count { if case .reply = $0 { true } else { false } }
-                #expect(replies == 3, "connect, enter and the barrage with an id")
-                #expect(try await ann.wholeHistory(room).isEmpty, "barrage is never kept")
-            }
-        }
-
         @Test func `ext and style hold to the byte, and HIGH is not for guests`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("live", creator: "owner")
@@ -103,53 +75,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `who may not speak may not barrage`() async throws {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("live", creator: "owner")
-                let ann = try await TestClient.connected(node, "ann")
-                try await ann.enter(room)
-                let operation = ClientOperation.barrage(BarrageRequest(room: room, text: "!"))
-                #expect(try await node.api("PUT", "/v1/rooms/live/members/ann/mute", #"{"enable":true}"#).status < 300)
-                #expect(try await ann.refusal(of: operation).code == .muted)
-                #expect(try await node.api("PUT", "/v1/rooms/live/members/ann/mute", #"{"enable":false}"#).status < 300)
-                #expect(
-                    try await node.api("PUT", "/v1/rooms/live/members/ann/tempMute", #"{"seconds":60}"#).status < 300)
-                let muted = try await ann.refusal(of: operation)
-                #expect(muted.code == .muted && (1...60_000).contains(muted.retryAfterMs ?? 0))
-                #expect(
-                    try await node.api("PUT", "/v1/rooms/live/members/ann/tempMute", #"{"seconds":0}"#).status < 300)
-                #expect(try await node.api("PUT", "/v1/rooms/live/mute", #"{"enable":true}"#).status < 300)
-                #expect(try await ann.refusal(of: operation).code == .roomMuted)
-                #expect(try await node.api("PUT", "/v1/rooms/live/mute", #"{"enable":false}"#).status < 300)
-                _ = try await ann.ask(operation).get()
-                _ = try await ann.ask(.exit(RoomNameRequest(room: room))).get()
-                #expect(try await ann.refusal(of: operation).code == .notInRoom)
-            }
-        }
-
-        @Test func `above the budget viewers share one sample, are told of the rest, and get their own`() async throws {
-            try await TestNode.run(["rooms": ["barragePerViewer": 20]]) { node in
-                let room = try await node.createRoom("flood")
-                let ann = try await TestClient.connected(node, "ann")
-                let bob = try await TestClient.connected(node, "bob")
-                let cid = try await TestClient.connected(node, "cid")
-                for client in [ann, bob, cid] { try await client.enter(room) }
-                let count = 200
-                for number in 1...count {
-                    _ = await ann.begin(.barrage(BarrageRequest(room: room, text: "\(number)")))
-                }
-                for client in [ann, bob, cid] {
-                    try await client.wait(for: "\(count) items or their count") {
-                        await shown(client).count + skipped(client) < count ? nil : ()
-                    }
-                    #expect(await shown(client).count + skipped(client) == count)
-                }
-                #expect(await Set(shown(ann)) == Set((1...count).map(String.init)), "one's own always")
-                #expect(await shown(bob) == shown(cid), "the sample is the same for all")
-                #expect(await shown(bob).count < count / 2)
-            }
-        }
-
         @Test func `in a crowd, too, who may not speak is refused, and words are looked for`() async throws {
             try await TestNode.run(["rooms": ["barragePerViewer": 2]]) { node in
                 let room = try await node.createRoom("flood", creator: "owner")
@@ -189,20 +114,6 @@ extension IntegrationTests {
                     #expect(await total(client) + Int64(skipped(client)) == 41)
                 }
                 #expect(await !shown(cid).contains("muted"))
-            }
-        }
-
-        @Test func `equal texts of a window are one item with a count`() async throws {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("live")
-                let clients = try await ["ann", "bob", "cid"].asyncMap { try await TestClient.connected(node, $0) }
-                for client in clients { try await client.enter(room) }
-                for _ in 1...20 {
-                    for client in clients { _ = await client.begin(.barrage(BarrageRequest(room: room, text: "666"))) }
-                }
-                try await clients[0].wait(for: "60 times 666") { await total(clients[0]) < 60 ? nil : () }
-                #expect(await total(clients[0]) == 60)
-                #expect(await shown(clients[0]).count < 60)
             }
         }
 

@@ -50,22 +50,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `the count is pushed when it has changed, at most every two seconds`() async throws {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("count", fields: #","enterExitNotify":"NONE""#)
-                let watcher = try await TestClient.connected(node, "watcher")
-                try await watcher.enter(room)
-                let begin = ContinuousClock.now
-                for number in 1...30 { try await TestClient.connected(node, "u\(number)").enter(room) }
-                _ = try await watcher.item("31 online") { item -> Bool? in
-                    if case .push(.online(let push)) = item, push.online == 31 { true } else { nil }
-                }
-                let seconds = Int((ContinuousClock.now - begin).components.seconds)
-                let pushes = await watcher.items.count { if case .push(.online) = $0 { true } else { false } }
-                #expect(pushes <= seconds / 2 + 2, "\(pushes) in \(seconds) s")
-            }
-        }
-
         private struct Digest {
             var entered: Int64
             var exited: Int64

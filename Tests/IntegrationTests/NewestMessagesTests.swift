@@ -38,27 +38,5 @@ extension IntegrationTests {
                 _ = await speaking.result
             }
         }
-
-        @Test(arguments: ClientEncoding.allCases)
-        func `a recalled message is there without its body, and what cannot be recovered is the newest`(
-            _ encoding: ClientEncoding
-        ) async throws {
-            try await TestNode.run(encoding: encoding) { node in
-                let room = try await node.createRoom("recalled")
-                let ann = try await TestClient.connected(node, "ann")
-                try await ann.enter(room)
-                let sent = try await ann.send(room, "secret")
-                _ = try await ann.done(.recall(RecallRequest(room: room, messageID: sent.messageID, clientID: "r")))
-                try await ann.send(room, "last")
-                let entered = try await ann.enter(
-                    EnterRequest(room: room, since: 0, epoch: "another", history: 3))
-                #expect(entered.recovered == false && entered.missedMore == nil)
-                let missed = entered.missed ?? []
-                #expect(missed.compactMap(\.seq) == Array(entered.seq - 2...entered.seq))
-                #expect(missed.first?.body == .recalled(.text) && missed.last?.text == "last")
-                let error = try await ann.refusal(of: .enter(EnterRequest(room: room, history: 101)))
-                #expect(error.code == .badParameter && error.field == "history")
-            }
-        }
     }
 }

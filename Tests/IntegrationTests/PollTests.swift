@@ -55,19 +55,5 @@ extension IntegrationTests {
                 #expect(all.body.contains(#""poll":"p","title":"which?""#))
             }
         }
-
-        @Test func `a poll closes by its time`() async throws {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("short")
-                let ann = try await TestClient.entered(node, "ann", room)
-                let answer = try await node.api(
-                    "POST", "/v1/rooms/short/polls", #"{"poll":"p","title":"t","options":["a","b"],"seconds":1}"#)
-                #expect(answer.status == 200)
-                #expect(try await vote(ann, room, 0) == [1, 0])
-                let told = try #require(try await ann.event(.pollClosed).notification)
-                guard case .poll(let closed) = told.data else { throw TestFailure("no poll") }
-                #expect(closed.counts == [1, 0] && told.operator == nil)
-            }
-        }
     }
 }

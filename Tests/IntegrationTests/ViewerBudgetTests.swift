@@ -35,41 +35,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `notifications, mentions and one's own come first, and the sample is the same for all`() async throws
-        {
-            try await TestNode.run(Self.small) { node in
-                let room = try await node.createRoom("busy", fields: #","viewerBudget":30,"enterExitNotify":"NONE""#)
-                let names = ["ann", "bob", "cid", "dan"]
-                let clients = try await names.asyncMap { try await TestClient.connected(node, $0) }
-                for client in clients { try await client.enter(room) }
-                var own: [UInt64] = []
-                var mentions: [UInt64] = []
-                var high: [UInt64] = []
-                for round in 1...2 {
-                    // Without waiting in between, so that a moment has more than it may show, however slow the disk.
-                    own += try await burst(clients[0], room, 100)
-                    var draft = MessageDraft(body: .text("bob!"))
-                    draft.mentions = try [#require(UserID("bob"))]
-                    let mention = SendRequest(room: room, clientID: "m\(round)", draft: draft)
-                    mentions.append(try await posted(clients[0], mention))
-                    let body = #"{"type":"TEXT","text":"high","priority":"HIGH"}"#
-                    let answer = try await node.api("POST", "/v1/rooms/busy/messages", body).fields()
-                    high.append(UInt64(try #require(answer["seq"] as? Int)))
-                    #expect(try await node.api("PATCH", "/v1/rooms/busy", #"{"name":"\#(round)"}"#).status < 300)
-                }
-                let end = try #require(await clients[0].wholeHistory(room).last?.seq)
-                let received = try await clients.asyncMap { Set(try await seqs($0, room, through: end)) }
-                // Ann sent more than a second's budget: each of hers comes while her second has room.
-                #expect(own.filter { received[0].contains($0) }.count >= min(own.count, 30))
-                #expect(received[1].isSuperset(of: mentions), "mentions of the viewer")
-                let notifications = await clients[2].messages(of: room).compactMap(\.notification?.event)
-                #expect(notifications == [.roomInfoUpdated, .roomInfoUpdated])
-                for viewer in 1...3 { #expect(received[viewer].isSuperset(of: high)) }
-                #expect(received[2] == received[3] && received[1].subtracting(mentions).isSubset(of: received[2]))
-                #expect(received[2].count < Int(end))
-            }
-        }
-
         @Test func `unkept messages that were left out are counted exactly`() async throws {
             try await TestNode.run(["rooms": ["viewerBudgetAboveOnline": 0]]) { node in
                 let room = try await node.createRoom("signals", fields: #","viewerBudget":5,"enterExitNotify":"NONE""#)
@@ -141,10 +106,6 @@ extension IntegrationTests {
                 throw TestFailure("no seq in \(result)")
             }
             return seq
-        }
-
-        private func posted(_ client: TestClient, _ request: SendRequest) async throws -> UInt64 {
-            try seq(of: await client.ask(.send(request)).get())
         }
 
         /// Waits until every seq up to `end` has come or was named by a BUDGET gap; checks the order, and that nothing
