@@ -41,29 +41,6 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ClientEncoding.allCases)
-        func `a dropped session is resumed in its grace`(_ encoding: ClientEncoding) async throws {
-            try await TestNode.run(encoding: encoding) { node in
-                let room = try await node.createRoom("grace")
-                let watcher = try await TestClient.connected(node, "watcher")
-                try await watcher.enter(room)
-                let ann = try await TestClient.connected(node, "ann")
-                let entered = try await ann.enter(room)
-                try await watcher.notification(.enter, of: "ann")
-                try await ann.drop()
-                try await watcher.send(room, "while away")
-                let back = try await TestClient.open(port: node.clientPort)
-                let result = try await back.connect(token: node.token("ann"), session: ann.session)
-                #expect(result.resumed)
-                let again = try await back.enter(room, since: 0, epoch: entered.epoch)
-                #expect(again.recovered == true && (again.missed ?? []).compactMap(\.text) == ["while away"])
-                #expect(again.room.online == 2)
-                try await back.send(room, "back")
-                try await watcher.message("back")
-                #expect(await watcher.events(of: room, about: "ann") == [.enter])
-            }
-        }
-
-        @Test(arguments: ClientEncoding.allCases)
         func `others cannot take a session over, and an unknown one is just a new one`(_ encoding: ClientEncoding)
             async throws
         {
@@ -89,43 +66,6 @@ extension IntegrationTests {
                 #expect(resumed.resumed && resumed.user == unnamed.user)
                 #expect(try await nobody.closing() == 4410)
                 try await ann.send(room, "still here")
-            }
-        }
-
-        @Test(arguments: ClientEncoding.allCases)
-        func `a drop becomes an exit when the grace has passed`(_ encoding: ClientEncoding) async throws {
-            let session = TestNode.highRates.merging(["graceSeconds": 1]) { $1 }
-            try await TestNode.run(["session": session], encoding: encoding) { node in
-                let room = try await node.createRoom("short")
-                let watcher = try await TestClient.connected(node, "watcher")
-                try await watcher.enter(room)
-                let ann = try await TestClient.connected(node, "ann")
-                try await ann.enter(room)
-                try await ann.drop()
-                #expect(try await watcher.notification(.exit, of: "ann").data == .exited(online: 1))
-                let back = try await TestClient.open(port: node.clientPort)
-                let result = try await back.connect(token: node.token("ann"), session: ann.session)
-                #expect(!result.resumed)
-                #expect(try await back.refusal(of: .text(room, "not in")).code == .notInRoom)
-            }
-        }
-
-        @Test(arguments: ClientEncoding.allCases)
-        func `recovery is refused where it cannot be promised`(_ encoding: ClientEncoding) async throws {
-            try await TestNode.run(encoding: encoding) { node in
-                let room = try await node.createRoom("honest")
-                let ann = try await TestClient.connected(node, "ann")
-                let first = try await ann.enter(room)
-                try await ann.send(room, "one")
-                #expect(try await ann.enter(room, since: 0, epoch: "another").recovered == false)
-                #expect(try await ann.enter(room, since: 2, epoch: first.epoch).recovered == false)
-                #expect(try await ann.enter(room, since: .max, epoch: first.epoch).recovered == false)
-                let whole = try await ann.enter(room, since: 1, epoch: first.epoch)
-                #expect(whole.recovered == true && (whole.missed ?? []).isEmpty)
-                #expect(try await node.api("DELETE", "/v1/rooms/honest").status < 300)
-                try await node.createRoom("honest")
-                let reborn = try await ann.enter(room, since: 0, epoch: first.epoch)
-                #expect(reborn.recovered == false && reborn.epoch != first.epoch && reborn.seq == 0)
             }
         }
 

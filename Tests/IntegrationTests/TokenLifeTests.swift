@@ -23,10 +23,6 @@ struct TokenLifeTests {
         }
     }
 
-    private static func isTold(_ client: TestClient) async -> Bool {
-        await client.items.contains { if case .push(.token) = $0 { true } else { false } }
-    }
-
     @Test func `a session is told of its token's end, however near that is, and closed then`() async throws {
         try await TestNode.run { node in
             for seconds in [0.4, 2.5] {
@@ -37,28 +33,6 @@ struct TokenLifeTests {
                 #expect(try await client.closing() == 4401)
                 #expect(Date().timeIntervalSince1970 >= ends - 0.002)
             }
-        }
-    }
-
-    @Test func `only who has sixty seconds or less left is told at once`() async throws {
-        try await TestNode.run { node in
-            let near = try await TestClient.open(port: node.clientPort)
-            try await near.connect(token: Self.token(endsIn: 59.9))
-            #expect((1...60).contains(try await Self.told(near)))
-            let far = try await TestClient.open(port: node.clientPort)
-            try await far.connect(token: Self.token(endsIn: 3600))
-            _ = try await far.ask(.ping).get()
-            #expect(await Self.isTold(far) == false)
-        }
-    }
-
-    @Test func `sixty seconds before its end, and not sooner, the session is told`() async throws {
-        try await TestNode.run { node in
-            let client = try await TestClient.open(port: node.clientPort)
-            let ends = Date().timeIntervalSince1970 + 60.3
-            try await client.connect(token: Self.token(endsIn: 0, ["exp": ends]))
-            #expect((1...60).contains(try await Self.told(client)))
-            #expect(Date().timeIntervalSince1970 >= ends - 60.002)
         }
     }
 
@@ -98,15 +72,6 @@ struct TokenLifeTests {
                 #expect(try await client.refusal(of: .connect(ConnectRequest(token: token))).code == .unauthorized)
                 #expect(try await client.closing() == 4401)
             }
-        }
-    }
-
-    @Test func `one that was accepted thanks to the skew is told that nothing is left, and closed`() async throws {
-        try await TestNode.run { node in
-            let client = try await TestClient.open(port: node.clientPort)
-            try await client.connect(token: Self.token(endsIn: -20))
-            #expect(try await Self.told(client) == 0)
-            #expect(try await client.closing() == 4401)
         }
     }
 

@@ -137,6 +137,7 @@ import Testing
         let error = it.tell(Self.text(), by: member("bob")).error
         #expect(error?.code == .tooOften)
         #expect(error?.retryAfterMs == 1)
+        #expect(it.tell(Self.draft { $0.keep = false }, by: member("bob")).code == .tooOften, "kept or not")
         it.pass(milliseconds: 1)
         #expect(it.tell(Self.text(), by: member("bob")).error == nil)
         #expect(it.tell(Self.text(), by: member("bob")).code == .tooOften)

@@ -93,6 +93,18 @@ import Wire
         #expect(dialogue.decide(SessionDialogue.exit("a"), "a").error == nil)
     }
 
+    @Test func `the rate is that of the session, over all its rooms`() {
+        var dialogue = SessionDialogue.connected(in: "a", "b")
+        // Two were the enters.
+        for number in 0..<18 {
+            let room = number.isMultiple(of: 2) ? "a" : "b"
+            #expect(dialogue.decide(SessionDialogue.text(room), room).asked?.overRateMs == nil)
+        }
+        for room in ["a", "b"] {
+            #expect(dialogue.decide(SessionDialogue.exit(room), room).error?.code == .tooOften)
+        }
+    }
+
     @Test func `questions have a rate of their own`() {
         var dialogue = SessionDialogue.connected(in: "a")
         for _ in 0..<119 { #expect(dialogue.decide(SessionDialogue.text("a"), "a").error == nil) }
