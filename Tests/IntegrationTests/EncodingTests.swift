@@ -63,39 +63,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a binary frame holds any number of requests`() async throws {
-            try await TestNode.run { node in
-                let client = try await TestClient.connected(node, "ann", encoding: .protobuf)
-                var bytes: [UInt8] = []
-                for id in 100...150 { ClientRequest(id: UInt32(id), operation: .ping).appendProtobuf(to: &bytes) }
-                await client.write(.binary, bytes)
-                for id in 100...150 { _ = try await client.reply(to: UInt32(id)).get() }
-            }
-        }
-
-        @Test func `malformed protobuf is forgiven nine times in a row`() async throws {
-            try await TestNode.run { node in
-                let client = try await TestClient.connected(node, "clumsy", encoding: .protobuf)
-                // Cut short, an endless length, no operation, an unknown wire type, an ID of zero, a wrong type for a
-                // message, a text that is not UTF-8, an operation cut short, nothing.
-                let malformed: [[UInt8]] = [
-                    [5, 8], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], [2, 8, 1], [3, 8, 1, 7],
-                    [2, 8, 0], [0], [1, 0xFF], [4, 8, 1, 0x1A, 9], [],
-                ]
-                for _ in 0..<2 {
-                    for bytes in malformed { await client.write(.binary, bytes) }
-                    _ = try await client.ask(.ping).get()
-                }
-                let errors = await client.items.compactMap { item -> ErrorCode? in
-                    if case .reply(_, .failure(let error)) = item { error.code } else { nil }
-                }
-                #expect(errors == Array(repeating: .malformed, count: 18))
-                for bytes in malformed.prefix(2) { await client.write(.binary, bytes) }
-                for _ in 0..<8 { await client.write(.binary, []) }
-                #expect(try await client.closing() == 1008)
-            }
-        }
-
         @Test func `the subprotocol is negotiated`() async throws {
             try await TestNode.run { node in
                 let cases: [(offered: String?, answer: String, chosen: String?)] = [

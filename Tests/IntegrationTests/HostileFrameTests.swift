@@ -76,31 +76,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test(arguments: ClientEncoding.allCases)
-        func `an operation of a later version is 400 and never the tenth, and ignored without an ID`(
-            _ encoding: ClientEncoding
-        ) async throws {
-            try await TestNode.run { node in
-                let client = try await connected(node, "modern", encoding)
-                func later(_ id: UInt8?) -> [UInt8] {
-                    guard encoding == .protobuf else {
-                        return Array((id.map { #"{"id":\#($0),"dance":{}}"# } ?? #"{"dance":{}}"#).utf8)
-                    }
-                    let body: [UInt8] = (id.map { [0x08, $0] } ?? []) + [0xFA, 0x3F, 0x00]
-                    return [UInt8(body.count)] + body
-                }
-                let before = await replies(client)
-                for _ in 0..<30 { await client.write(encoding.opcode, later(nil)) }
-                for id in UInt8(90)..<120 { await client.write(encoding.opcode, later(id)) }
-                guard case .failure(let error) = try await client.reply(to: 119) else {
-                    throw TestFailure("an operation that nobody knows was answered")
-                }
-                #expect(error.code == .malformed)
-                #expect(await replies(client) - before == 30)
-                _ = try await client.ask(.ping).get()
-            }
-        }
-
         // MARK: - Before connect
 
         @Test(arguments: ClientEncoding.allCases)
@@ -180,18 +155,6 @@ extension IntegrationTests {
                 var request = ConnectRequest(anonymous: true)
                 request.token = String(repeating: "t", count: 4097)
                 _ = try await anonymous.ask(.connect(request)).get()
-            }
-        }
-
-        @Test func `connect and what follows it may be in one frame`() async throws {
-            try await TestNode.run { node in
-                for encoding in ClientEncoding.allCases {
-                    let client = try await open(node, encoding)
-                    let connect = ConnectRequest(token: try node.token("quick"))
-                    await client.write([ClientRequest(id: 999, operation: .connect(connect))] + pings(200))
-                    _ = try await client.reply(to: 999).get()
-                    for id in UInt32(1000)..<1200 { _ = try await client.reply(to: id).get() }
-                }
             }
         }
 

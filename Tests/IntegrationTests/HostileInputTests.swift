@@ -152,28 +152,6 @@ extension IntegrationTests {
 
         // MARK: - JSON
 
-        @Test func `nine malformed requests in a row are forgiven and the tenth is not`() async throws {
-            try await besideBystanders { node, _ in
-                let client = try await TestClient.open(port: node.clientPort, encoding: .json)
-                try await client.connect(token: node.token("clumsy"))
-                let malformed = [
-                    "{", "[]", "", "1", "null", #"{"id":1}"#.replacingOccurrences(of: "1", with: "0"),
-                    #"{"ping":{}}"#, #"{"id":-1,"ping":{}}"#, String(repeating: "[", count: 100_000),
-                ]
-                #expect(malformed.count == 9)
-                for _ in 0..<2 {
-                    for text in malformed { await client.write(text: text) }
-                    _ = try await client.ask(.ping).get()
-                }
-                let errors = await client.items.filter {
-                    if case .reply(nil, .failure(let error)) = $0 { error.code == .malformed } else { false }
-                }
-                #expect(errors.count == 18)
-                for text in malformed + ["{"] { await client.write(text: text) }
-                #expect(try await client.closing() == 1008)
-            }
-        }
-
         @Test func `strange but readable requests get an answer`() async throws {
             try await besideBystanders { node, room in
                 let client = try await TestClient.open(port: node.clientPort, encoding: .json)
@@ -322,17 +300,6 @@ extension IntegrationTests {
                         #expect(try await client.closing() == 4401)
                     }
                 }
-            }
-        }
-
-        @Test func `a session ends with its token`() async throws {
-            try await besideBystanders { node, _ in
-                var token = TestToken()
-                token.claims["exp"] = Int(Date().timeIntervalSince1970) + 3
-                let client = try await TestClient.open(port: node.clientPort)
-                try await client.connect(token: token.signed())
-                #expect(try await client.closing() == 4401)
-                #expect(await client.items.contains { if case .push(.token) = $0 { true } else { false } })
             }
         }
     }

@@ -105,26 +105,6 @@ extension IntegrationTests {
             #expect(await bob.items.dropFirst(mark).allSatisfy { if case .push = $0 { false } else { true } })
         }
 
-        @Test func `a request without clientId is performed each time, also when its id was used before`() async throws
-        {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("again", creator: "ann")
-                let ann = try await TestClient.connected(node, "ann")
-                try await ann.enter(room)
-                await ann.write(text: #"{"id":70,"muteRoom":{"room":"again","enable":true}}"#)
-                _ = try await ann.reply(to: 70).get()
-                let mark = await ann.items.count
-                await ann.write(text: #"{"id":70,"muteRoom":{"room":"again","enable":false}}"#)
-                try await ann.item("the second answer", from: mark) { item -> Void? in
-                    if case .reply(70, .success(.muteRoom)) = item { () } else { nil }
-                }
-                guard case .room(let view) = try await ann.ask(.room(RoomNameRequest(room: room))).get() else {
-                    throw TestFailure("no room")
-                }
-                #expect(!view.room.info.muted)
-            }
-        }
-
         @Test func `a stopped node tells its clients to come back, and keeps everything`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("calm")
