@@ -138,30 +138,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `bad input is refused as a whole`() async throws {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("bad")
-                let good = Self.line(Self.now - 1000, "good")
-                for bad in [
-                    Self.line(Self.now + 3_600_000, "of the future"), Self.line(Self.now - 2000, "out of order"),
-                    #"{"time":1,"type":"TEXT","recalled":true}"#, "{}", "1",
-                ] {
-                    let answer = try await bring(node, room, [good, bad])
-                    #expect(answer.status == 400, "\(bad): \(answer)")
-                }
-                #expect(try await bring(node, room, []).status == 400)
-                let long = String(repeating: "x", count: 32_000)
-                #expect(try await bring(node, room, Array(repeating: Self.line(1, long), count: 9)).status == 413)
-                for body in ["", "{", "[]", #"{"messages":1}"#, #"{"messages":null}"#] {
-                    #expect(try await node.api("POST", "/v1/rooms/bad/import", body).status == 400, "\(body)")
-                }
-                let none = try #require(RoomID("none"))
-                #expect(try await bring(node, none, [good]).status == 404)
-                #expect(try await node.api("POST", "/v1/rooms/bad/import", "{}", bearer: nil).status == 401)
-                #expect(try await bring(node, room, [good]).body == #"{"imported":1,"skipped":0,"seq":1}"#)
-            }
-        }
-
         @Test func `chatroomctl brings what it has exported, to another room, line by line`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("source", fields: #","name":"N","ext":"e""#)

@@ -43,6 +43,7 @@ extension IntegrationTests {
                 let carl = try await node.api("GET", "/v1/rooms/hall/members/carl")
                 #expect(try carl.fields()["role"] as? String == "NORMAL")
                 #expect(await bob.events(of: room, about: "carl").isEmpty)
+                _ = try await change(node, "members/carl/kick", "", method: "POST", status: 404)
 
                 _ = try await change(node, "members/bob/tempMute", #"{"seconds":60,"notifyExt":"calm down"}"#)
                 #expect(try await bob.notification(.temporarilyMuted, of: "bob").notifyExt == "calm down")
@@ -61,61 +62,6 @@ extension IntegrationTests {
                     node, "messages", #"{"sender":"bob","type":"TEXT","text":"by the app"}"#, method: "POST")
                 #expect(try await bob.message("by the app").from?.profile.nick == "Bob")
                 _ = try await change(node, "mute", #"{"enable":false}"#)
-            }
-        }
-
-        @Test func `an operator has the rank of his own, the system is above all`() async throws {
-            try await TestNode.run { node in
-                try await node.createRoom("hall", creator: "ann")
-                for (user, role) in [("mia", "MANAGER"), ("max", "MANAGER"), ("nora", "NORMAL")] {
-                    _ = try await change(node, "members/\(user)/role", #"{"role":"\#(role)"}"#)
-                }
-                func by(_ name: String) -> String { #""operator":"\#(name)""# }
-                _ = try await change(node, "members/nora/mute", #"{"enable":true,\#(by("mia"))}"#)
-                _ = try await change(node, "members/nora/role", #"{"role":"GUEST",\#(by("mia"))}"#)
-                _ = try await change(node, "members/max/mute", #"{"enable":true,\#(by("mia"))}"#, status: 403)
-                _ = try await change(node, "members/mia/mute", #"{"enable":true,\#(by("mia"))}"#, status: 403)
-                _ = try await change(node, "members/ann/tempMute", #"{"seconds":5,\#(by("mia"))}"#, status: 403)
-                _ = try await change(node, "members/zoe/role", #"{"role":"MANAGER",\#(by("mia"))}"#, status: 403)
-                _ = try await change(node, "members/zoe/mute", #"{"enable":true,\#(by("nora"))}"#, status: 403)
-                _ = try await change(node, "members/zoe/mute", #"{"enable":true,\#(by("nobody"))}"#, status: 403)
-                _ = try await change(node, "members/zoe/blacklist", #"{"enable":true,\#(by("nobody"))}"#, status: 403)
-                _ = try await change(
-                    node, "members/zoe/kick", #"{"banSeconds":5,\#(by("nobody"))}"#, method: "POST", status: 403)
-                _ = try await change(node, "mute", #"{"enable":true,\#(by("nora"))}"#, status: 403)
-                _ = try await change(node, "mute", #"{"enable":true,\#(by("mia"))}"#)
-                _ = try await change(node, "members/max/role", #"{"role":"GUEST",\#(by("ann"))}"#)
-                _ = try await change(node, "members/ann/mute", #"{"enable":true}"#)
-                _ = try await change(node, "members/ann/role", #"{"role":"GUEST"}"#, status: 403)
-            }
-        }
-
-        @Test func `a kick and a blacklisting put out with their reasons and keep out`() async throws {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("hall", creator: "ann")
-                let bob = try await TestClient.connected(node, "bob")
-                try await bob.enter(room)
-                _ = try await change(
-                    node, "members/bob/kick", #"{"banSeconds":2592000,"notifyExt":"out"}"#, method: "POST")
-                let kicked = try await bob.item("kicked") { item -> KickedPush? in
-                    if case .push(.kicked(let push)) = item { push } else { nil }
-                }
-                #expect(kicked.reason == .byManager && kicked.ext == "out")
-                let refusal = try await bob.refusal(of: .enter(EnterRequest(room: room)))
-                #expect(refusal.code == .blacklisted && (refusal.retryAfterMs ?? 0) > 2_591_000_000)
-                _ = try await change(node, "members/bob/kick", "", method: "POST", status: 404)
-
-                let eve = try await TestClient.connected(node, "eve")
-                try await eve.enter(room)
-                let listed = try await change(node, "members/eve/blacklist", #"{"enable":true}"#)
-                #expect(try member(listed)["blacklisted"] as? Bool == true)
-                let out = try await eve.item("kicked") { item -> KickedPush? in
-                    if case .push(.kicked(let push)) = item { push } else { nil }
-                }
-                #expect(out.reason == .blacklisted)
-                #expect(try await eve.refusal(of: .enter(EnterRequest(room: room))).code == .blacklisted)
-                _ = try await change(node, "members/eve/blacklist", #"{"enable":false}"#)
-                try await eve.enter(room)
             }
         }
 

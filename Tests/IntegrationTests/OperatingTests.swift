@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Wire
 
-/// Signed requests, the audit, the log level, and what the cluster says of itself.
+/// Signed requests, the audit, and what the cluster says of its rooms and gateways.
 struct OperatingTests {
     /// The headers of a signed request.
     private static func signature(
@@ -115,19 +115,6 @@ struct OperatingTests {
             #expect(names.count == 4)
             let wrong = try await node.api("GET", "/v1/rooms?sort=online&after=live")
             #expect(wrong.status == 400 && wrong.body.contains(#""field":"after""#))
-        }
-    }
-
-    @Test func `the cluster says who leads what, and the log level can be set`() async throws {
-        try await TestNode.run { node in
-            let nodes = try await node.api("GET", "/v1/cluster").fields()["nodes"] as? [[String: Any]]
-            #expect(nodes?.map { $0["id"] as? String } == ["n1"] && nodes?.first?["alive"] as? Bool == true)
-            let shards = try await node.api("GET", "/v1/cluster/shards").fields()["shards"] as? [[String: Any]]
-            #expect(shards?.map { $0["shard"] as? Int } == Array(0..<TestNode.shardCount))
-            #expect(
-                shards?.allSatisfy { $0["leader"] as? String == "n1" && $0["replicas"] as? [String] == ["n1"] } == true)
-            #expect(try await node.api("PUT", "/v1/log", #"{"level":"debug"}"#).status == 200)
-            #expect(try await node.api("PUT", "/v1/log", #"{"level":"loud"}"#).status == 400)
         }
     }
 }
