@@ -75,23 +75,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `viewers on eleven nodes see everything once and in order, while nodes that pass it on die`()
-            async throws
-        {
-            try await TestCluster.run(11, shards: 2) { cluster in
-                try await cluster.start(11)
-                let room = try await cluster.room("wide")
-                let leader = try await cluster.leader(of: room)
-                let dying = cluster.others(than: leader).suffix(2)
-                try await Ledger(cluster, room).run { ledger in
-                    for node in dying {
-                        await node.kill()
-                        try await ledger.acks(5)
-                    }
-                }
-            }
-        }
-
         /// Two nodes of which some shards have both, and some have one.
         private static func pair(_ shards: [TestCluster.ShardPlace]) -> [String]? {
             let names = Set(shards.flatMap(\.replicas)).sorted()

@@ -71,25 +71,6 @@ extension IntegrationTests.ClusterTests {
             try await cluster.mend(3)
         }
 
-        @Test func `a deleted room is had back from another leader than the one that deleted it`() async throws {
-            let cluster = try await TestCluster.whole()
-            let room = try await cluster.room("undeleted")
-            let (leader, follower, other) = try await cluster.roles(in: room)
-            let finder = try await TestClient.entered(follower, "finder", room)
-            try await retrying("a send") { _ = try await finder.send(room, "before") }
-            #expect(try await other.api("DELETE", "/v1/rooms/\(room)").status == 200)
-            await leader.kill()
-            try await retrying("undelete") {
-                let answer = try await other.api("POST", "/v1/rooms/\(room)/undelete")
-                guard answer.status != 503 else { throw ChatError(.unavailable, "\(answer)") }
-                #expect(answer.status == 200, "\(answer)")
-            }
-            #expect(try await other.api("POST", "/v1/rooms/\(room)/reopen").status == 200)
-            let again = try await TestClient.entered(follower, "finder", room)
-            #expect(try await again.wholeHistory(room).contains { $0.text == "before" })
-            try await cluster.mend(3)
-        }
-
         @Test func `a node that leads nothing answers for the whole cluster`() async throws {
             let cluster = try await TestCluster.whole()
             let node = cluster.nodes[2]

@@ -62,32 +62,6 @@ extension IntegrationTests.ClusterTests {
             #expect(await ledger.viewers[2].reconnects == 0)
         }
 
-        @Test func `a viewer who says nothing is told that its room's leader is away, and is back without a hole`()
-            async throws
-        {
-            let cluster = try await TestCluster.whole()
-            let room = try await cluster.room("away")
-            let (_, follower, other) = try await cluster.roles(in: room)
-            let viewer = try await TestClient.connected(follower, "viewer")
-            try await retrying("enter") { _ = try await viewer.enter(room) }
-            func state(_ status: RoomStatus) async throws {
-                _ = try await viewer.item("\(status)") {
-                    if case .push(.state(let push)) = $0, push.room == room, push.state == status { true } else { nil }
-                }
-            }
-            for node in cluster.others(than: follower) { node.pause() }
-            try await state(.lost)
-            for node in cluster.nodes { node.resume() }
-            try await state(.entered)
-            let writer = try await TestClient.connected(other, "writer")
-            try await retrying("enter") { _ = try await writer.enter(room) }
-            try await retrying("a send") { _ = try await writer.send(room, "after", clientID: "after") }
-            try await viewer.message("after")
-            let seqs = await viewer.messages(of: room).compactMap(\.seq)
-            #expect(seqs == Array((seqs.first ?? 0)...(seqs.last ?? 0)), "each once, and without a hole")
-            try await cluster.settled()
-        }
-
         @Test func `a minority acks nothing, and everything comes together again`() async throws {
             let cluster = try await TestCluster.whole()
             let room = try await cluster.room("minority")
@@ -134,34 +108,6 @@ extension IntegrationTests.ClusterTests {
             while !Task.isCancelled, (try? await client.ask(.ping).get()) != nil {
                 try? await Task.sleep(for: .milliseconds(100))
             }
-        }
-
-        @Test func `a node that comes back with an empty disk, or with an older one, is taken in anew`() async throws {
-            let cluster = try await TestCluster.whole()
-            let room = try await cluster.room("disk")
-            let (leader, follower, other) = try await cluster.roles(in: room)
-            let ledger = try await Ledger(cluster, room, at: [leader, other])
-            try await ledger.run { ledger in
-                await follower.kill()
-                try follower.loseDisk()
-                try await ledger.acks(10)
-                try await cluster.start([follower])
-                // Only a voter that has everything can take over.
-                try await cluster.transfer(room, to: follower)
-                try await ledger.acks(10)
-                try await cluster.transfer(room, to: leader)
-
-                await follower.kill()
-                try follower.copyDisk()
-                try await cluster.start([follower])
-                try await ledger.acks(10)
-                await follower.kill()
-                try follower.restoreDisk()
-                try await cluster.start([follower])
-                try await cluster.transfer(room, to: follower)
-                try await ledger.acks(10)
-            }
-            for viewer in ledger.viewers { #expect(await viewer.reconnects == 0) }
         }
 
         @Test func `every node is restarted in its turn, and nobody is lost on the way`() async throws {

@@ -119,36 +119,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `what can't wait is refused`() async throws {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("r", creator: "owner")
-                let owner = try await TestClient.entered(node, "owner", room)
-                let own = try await owner.send(room, "fine")
-                try await moderate(node)
-                var draft = MessageDraft(body: .text("iffy"))
-                draft.keep = false
-                func refusal(_ operation: ClientOperation) async throws -> ErrorCode {
-                    try await owner.refusal(of: operation).code
-                }
-                #expect(try await refusal(.send(SendRequest(room: room, clientID: "a", draft: draft))) == .rejected)
-                (draft.keep, draft.to) = (true, [UserID("owner")].compactMap { $0 })
-                #expect(try await refusal(.send(SendRequest(room: room, clientID: "b", draft: draft))) == .rejected)
-                #expect(try await refusal(.barrage(BarrageRequest(room: room, text: "iffy"))) == .rejected)
-                let set = MessageChanges(text: "iffy")
-                #expect(
-                    try await refusal(.amend(AmendRequest(room: room, messageID: own.messageID, set: set))) == .rejected
-                )
-                #expect(
-                    try await refusal(.updateMe(UpdateMeRequest(room: room, set: ProfileChanges(nick: "iffy"))))
-                        == .rejected)
-                var change = RoomChanges()
-                change.announcement = "iffy"
-                #expect(try await refusal(.updateRoom(UpdateRoomRequest(room: room, set: change))) == .rejected)
-                #expect(try await refusal(.text(room, "the worst iffy")) == .rejected, "REFUSE goes before HOLD")
-                _ = try await owner.hold(room, "iffy")
-            }
-        }
-
         @Test func `the hook holds, and its failure does where onFailure says so`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("r", creator: "owner")
@@ -186,28 +156,6 @@ extension IntegrationTests {
                 for bad in [#""holdSeconds":0"#, #""holdSeconds":86401"#, #""onExpiry":"HOLD""#] {
                     #expect(try await node.api("PUT", "/v1/moderation", "{\(bad)}").status == 400)
                 }
-            }
-        }
-
-        @Test func `after its time onExpiry decides, also of what a life of the node before has held`() async throws {
-            try await TestNode.run { node in
-                let room = try await node.createRoom("r", creator: "owner")
-                let ann = try await TestClient.entered(node, "ann", room)
-                try await moderate(node, #","holdSeconds":1,"onExpiry":"ALLOW""#)
-                _ = try await ann.hold(room, "iffy and shown")
-                try await ann.message("iffy and shown")
-                try await moderate(node, #","holdSeconds":1"#)
-                let denied = try await ann.hold(room, "iffy and gone")
-                #expect(try await ann.denied(denied).reason == "EXPIRED")
-                try await moderate(node, #","holdSeconds":3,"onExpiry":"ALLOW""#)
-                _ = try await ann.hold(room, "iffy and late", clientID: "late")
-                await node.kill()
-                try await node.start()
-                let again = try await TestClient.entered(node, "ann", room)
-                try await poll("the message") {
-                    try await again.wholeHistory(room).compactMap(\.text) == ["iffy and shown", "iffy and late"]
-                }
-                #expect(try await again.send(room, "iffy and late", clientID: "late").seq != nil)
             }
         }
 
@@ -380,69 +328,5 @@ extension IntegrationTests {
                 await receiver.stop()
             }
         }
-    }
-}
-
-extension SendResult {
-    fileprivate var seq: UInt64? { if case .kept(let seq) = place { seq } else { nil } }
-}
-
-extension IntegrationTests.ClusterTests {
-    /// Held messages while leaders die.
-    @Suite struct Held {
-        @Test func `a leader that dies leaves what is held to the next one, and who waits is told`() async throws {
-            let cluster = try await TestCluster.whole()
-            let room = try await cluster.room("held")
-            let (leader, follower, other) = try await cluster.roles(in: room)
-            let words = #"{"words":[{"text":"iffyword","action":"HOLD"}]}"#
-            #expect(try await cluster.any.api("PUT", "/v1/moderation", words).status == 200)
-            let owner = try await TestClient.connected(follower, "owner")
-            let ann = try await TestClient.connected(other, "helga")
-            try await retrying("enter") { _ = try await owner.enter(room) }
-            try await retrying("enter") { _ = try await ann.enter(room) }
-            // The words reach the leader a moment after the call.
-            var (text, heldID): (Int, String?) = (0, nil)
-            try await poll("a held message") {
-                text += 1
-                heldID = try await ann.send(room, "iffyword \(text)", clientID: "c\(text)").heldID
-                return heldID != nil
-            }
-            let first = try #require(heldID)
-            try await owner.told(first)
-            let second = try await ann.hold(room, "iffyword second", clientID: "second")
-            await leader.kill()
-            // While there is no leader nobody decides; then each is decided once, whoever asks how often.
-            let request = HeldRequest(room: room, heldID: first, HeldDecision(isAllowed: true), clientID: "allow")
-            let answers = try await [owner, owner].asyncMap { client in
-                try await retrying("allow") { try await client.ask(.held(request)).get() }
-            }
-            #expect(answers[0] == answers[1])
-            let message = try await ann.message("iffyword \(text)")
-            #expect(message.clientID == "c\(text)")
-            #expect(
-                try await retrying("repeat") { try await ann.send(room, "iffyword \(text)", clientID: "c\(text)") }
-                    .messageID
-                    == message.messageID)
-            #expect(try await retrying("repeat") { try await ann.send(room, "x", clientID: "second") }.heldID == second)
-            let deny = HeldRequest(room: room, heldID: second, HeldDecision(isAllowed: false, reason: "no"))
-            _ = try await retrying("deny") { try await owner.ask(.held(deny)).get() }
-            #expect(try await ann.denied(second).reason == "no")
-            try await cluster.start([leader])
-            // The one that was away decides like the others.
-            try await cluster.transfer(room, to: leader)
-            let refusal = try await ann.refusalOfDenied(room, "second")
-            #expect(refusal == .rejected)
-            #expect(try await cluster.any.api("PUT", "/v1/moderation", "{}").status == 200)
-        }
-    }
-}
-
-extension TestClient {
-    /// The code with which the repeat of a denied send is refused.
-    fileprivate func refusalOfDenied(_ room: RoomID, _ clientID: String) async throws -> ErrorCode? {
-        do {
-            _ = try await retrying("repeat") { try await self.send(room, "x", clientID: clientID) }
-            return nil
-        } catch let error as ChatError { return error.code }
     }
 }

@@ -1,6 +1,5 @@
 import ChatModel
 import Foundation
-import Synchronization
 import Testing
 import WaitTestKit
 import Wire
@@ -134,25 +133,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a gift is counted once under its key, also after a kill`() async throws {
-            try await TestNode.run { node in
-                _ = try await node.createRoom("gifts")
-                _ = try await node.api("PUT", "/v1/rooms/gifts/tallies/rose", #"{"by":"SERVER"}"#)
-                func give() async throws -> HTTPAnswer {
-                    try await node.api(
-                        "POST", "/v1/rooms/gifts/tallies/rose/add", #"{"delta":5}"#, headers: ["Idempotency-Key": "g1"])
-                }
-                let first = try await give()
-                #expect(first.body == #"{"key":"rose","total":5,"closed":false,"by":"SERVER"}"#)
-                #expect(try await give().body == first.body)
-                await node.kill()
-                try await node.start()
-                #expect(try await give().body == first.body)
-                let all = try await node.api("GET", "/v1/rooms/gifts/tallies")
-                #expect(all.body.contains(#"{"key":"rose","total":5,"#))
-            }
-        }
-
         @Test func `a wrong tap without an id gets no answer`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("wrong")
@@ -240,76 +220,6 @@ extension IntegrationTests {
                 let totals = pushes.map { $0[0].count }
                 #expect(totals == totals.sorted() && Set(totals).count == totals.count)
             }
-        }
-    }
-}
-
-extension IntegrationTests.ClusterTests {
-    /// Taps while nodes die.
-    @Suite struct Taps {
-        @Test func `no answered tap is lost and none counted twice when the leader is killed again and again`()
-            async throws
-        {
-            let cluster = try await TestCluster.whole()
-            let room = try await cluster.room("taps")
-            let (leader, follower, other) = try await cluster.roles(in: room)
-            let clients = [
-                try await TestClient.connected(follower, "tapper-1"),
-                try await TestClient.connected(other, "tapper-2"),
-            ]
-            for client in clients { try await retrying("enter") { _ = try await client.enter(room) } }
-            let end = Flag()
-            let sums = try await withThrowingTaskGroup(of: (answered: Int64, sent: Int64).self) { group in
-                for client in clients {
-                    group.addTask {
-                        var (answered, sent) = (Int64(0), Int64(0))
-                        while !end.isSet {
-                            sent += 7
-                            let request = TapRequest(room: room, key: Tally.like, delta: 7)
-                            let id = await client.begin(.tally(request))
-                            switch try await client.reply(to: id) {
-                            case .success: answered += 7
-                            // Nobody knows whether it is counted.
-                            case .failure(let error): #expect([.unavailable, .tooOften].contains(error.code))
-                            }
-                        }
-                        return (answered, sent)
-                    }
-                }
-                for _ in 1...2 {
-                    let watcher = clients[0]
-                    let mark = await watcher.items.count
-                    try await watcher.item("answers", from: mark) { item -> Void? in
-                        if case .reply(_, .success(.tally)) = item { () } else { nil }
-                    }
-                    await leader.kill()
-                    let after = await watcher.items.count
-                    try await watcher.item("an answer of the next leader", from: after) { item -> Void? in
-                        if case .reply(_, .success(.tally)) = item { () } else { nil }
-                    }
-                    try await cluster.start([leader])
-                    try await cluster.settled()
-                    try await retrying("the transfer") { try await cluster.transfer(room, to: leader) }
-                }
-                end.set()
-                return try await group.reduce(into: (answered: Int64(0), sent: Int64(0))) {
-                    ($0.answered, $0.sent) = ($0.answered + $1.answered, $0.sent + $1.sent)
-                }
-            }
-            // Nothing is on its way any more: the last window was answered.
-            let total = try await retrying("the total") {
-                let ann = try await TestClient.connected(other, "auditor")
-                return try await ann.enter(EnterRequest(room: room, withTallies: true)).tallies?.first?.total ?? -1
-            }
-            #expect(total >= sums.answered && total <= sums.sent, "\(sums.answered) <= \(total) <= \(sums.sent)")
-            #expect(sums.answered > 0)
-        }
-
-        private final class Flag: Sendable {
-            private let value = Mutex(false)
-
-            var isSet: Bool { value.withLock { $0 } }
-            func set() { value.withLock { $0 = true } }
         }
     }
 }

@@ -142,18 +142,6 @@ final class TestNode: Sendable {
         running.withLock { $0?.isPaused = false }
     }
 
-    /// Empties the disk of a node that does not run.
-    func loseDisk() throws { try FileManager.default.removeItem(atPath: dataPath) }
-
-    /// Keeps a copy of the disk of a node that does not run.
-    func copyDisk() throws { try FileManager.default.copyItem(atPath: dataPath, toPath: dataPath + ".copy") }
-
-    /// Puts the copy in the place of the disk.
-    func restoreDisk() throws {
-        try loseDisk()
-        try FileManager.default.moveItem(atPath: dataPath + ".copy", toPath: dataPath)
-    }
-
     /// Whether it has been started, and neither killed nor paused since.
     var answers: Bool { running.withLock { $0.map { !$0.isPaused } ?? false } }
     var isRunning: Bool { running.withLock { $0 != nil } }
