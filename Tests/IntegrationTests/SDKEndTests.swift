@@ -42,36 +42,6 @@ extension IntegrationTests {
             return token
         }
 
-        @Test func `who is put offline stops, and may connect anew`() async throws {
-            try await TestNode.run { node in
-                let id = try await node.createRoom("sent-away")
-                let asked = Mutex(0)
-                var configuration = node.sdkConfiguration("ann")
-                configuration.tokenProvider = {
-                    asked.withLock { $0 += 1 }
-                    return try node.token("ann")
-                }
-                let ann = ChatroomClient(configuration)
-                let events = await ann.events()
-                try await ann.connect()
-                let (room, watch) = try await ann.entered(id)
-                #expect(try await node.api("POST", "/v1/users/ann/offline").status == 200)
-                try await watch.ended()
-                guard case .state(.failed(let error)) = await watch.events.last else {
-                    throw TestFailure("\(await watch.events)")
-                }
-                #expect(error.code == .forcedOffline)
-                let told = await Self.events(events, until: .state(.failed(error)))
-                #expect(told.suffix(2) == [.forcedOffline, .state(.failed(error))])
-                await #expect { try await room.send("x") } throws: { ($0 as? ClientError)?.code == .notConnected }
-                #expect(asked.withLock { $0 } == 1)
-                try await ann.connect()
-                #expect(try await ann.refresh(token: try node.token("ann")).milliseconds > 0)
-                try await room.enter()
-                try await room.send("back")
-            }
-        }
-
         @Test func `who is revoked is put out with reason 6, and comes back with a later token only`() async throws {
             try await TestNode.run { node in
                 let id = try await node.createRoom("revoked")

@@ -218,24 +218,6 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a session that is taken over stops the older client`() async throws {
-            try await TestNode.run { node in
-                let id = try await node.createRoom("once")
-                let ann = try await node.sdkClient("ann")
-                let (_, watch) = try await ann.entered(id)
-                let again = try await node.sdkClient("ann")
-                let (_, newer) = try await again.entered(id)
-                let kick = try await watch.event("kick") { event -> Kick? in
-                    if case .kicked(let kick) = event { kick } else { nil }
-                }
-                #expect(kick.reason == .conflictingLogin)
-                try await watch.ended()
-                #expect(await again.state(of: id) == .entered)
-                #expect(await newer.events.contains(.state(.entered)))
-                #expect(await ann.state == .connected)
-            }
-        }
-
         @Test func `an orderly stop and a restart`() async throws {
             try await TestNode.run { node in
                 let id = try await node.createRoom("drain")
@@ -272,26 +254,6 @@ extension IntegrationTests {
                 #expect((1...30).contains(seconds ?? 0))
                 try await poll("a second token") { asked.withLock { $0 } >= 2 }
                 #expect(await ann.state == .connected)
-            }
-        }
-
-        @Test func `a refused token fails after three tries with fresh ones`() async throws {
-            try await TestNode.run { node in
-                let asked = Mutex(0)
-                var configuration = node.sdkConfiguration("ann")
-                configuration.tokenProvider = {
-                    asked.withLock { $0 += 1 }
-                    return "not a token"
-                }
-                let ann = ChatroomClient(configuration)
-                do {
-                    try await ann.connect()
-                    Issue.record("connected with no token")
-                } catch {
-                    #expect((error as? ClientError)?.code == .unauthorized)
-                }
-                #expect(asked.withLock { $0 } == 3)
-                guard case .failed = await ann.state else { throw TestFailure("must have failed") }
             }
         }
 
