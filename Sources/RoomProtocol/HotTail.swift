@@ -7,6 +7,8 @@ package struct HotTail {
 
     /// Dense in seq; live ones start at `head`.
     private var messages: ContiguousArray<Message> = []
+    /// Of each of these, as it was counted: to go through a message costs more than to keep its size.
+    private var sizes: ContiguousArray<Int> = []
     private var head = 0
     private var bytes = 0
     /// How many of them quote another, so that a recall looks for its quotes only where there are any.
@@ -25,20 +27,22 @@ package struct HotTail {
     /// - Precondition: its seq follows the last one's.
     package mutating func append(_ message: Message) {
         messages.append(message)
-        bytes += Self.size(message)
+        sizes.append(Self.size(message))
+        bytes += sizes[sizes.count - 1]
         if message.quotes { quotes += 1 }
         if case .notification(let notification) = message.body, let reason = notification.event.putsOut {
             let cause = PutOut(reason, ext: notification.notifyExt)
             for target in notification.targets { kicks.note(target.user, at: message.time, cause) }
         }
         while messages.count - head > Self.messagesMax || (bytes > Self.bytesMax && messages.count - head > 1) {
-            bytes -= Self.size(messages[head])
+            bytes -= sizes[head]
             if messages[head].quotes { quotes -= 1 }
             head += 1
             isFull = true
         }
         if head > Self.messagesMax {
             messages.removeFirst(head)
+            sizes.removeFirst(head)
             head = 0
         }
     }
@@ -53,6 +57,14 @@ package struct HotTail {
         removeQuotes { $0 == seq }
         guard let index = messages[head...].firstIndex(where: { $0.seq == seq }) else { return }
         messages[index].body = .recalled(messages[index].body.type)
+        resize(index)
+    }
+
+    /// A message has changed.
+    private mutating func resize(_ index: Int) {
+        bytes -= sizes[index]
+        sizes[index] = Self.size(messages[index])
+        bytes += sizes[index]
     }
 
     /// A message was amended: this takes its place.
@@ -65,7 +77,7 @@ package struct HotTail {
         var fields = message.fields
         fields.replyTo = former.replyTo
         messages[index] = Message(fields)
-        bytes += Self.size(messages[index]) - Self.size(former)
+        resize(index)
     }
 
     /// Takes away what replies quote of messages with those seqs.
@@ -74,7 +86,7 @@ package struct HotTail {
         for index in head..<messages.count {
             guard messages[index].quotes, let reply = messages[index].replyTo, isGone(reply.seq) else { continue }
             messages[index].replyTo = reply.withoutExcerpt
-            bytes -= Limits.excerptBytes
+            resize(index)
             quotes -= 1
         }
     }
@@ -120,6 +132,7 @@ package struct HotTail {
             next -= 1
         }
         messages.replaceSubrange(..<head, with: added.reversed())
+        sizes.replaceSubrange(..<head, with: added.reversed().map(Self.size))
         head = 0
     }
 

@@ -47,6 +47,20 @@ struct HotTailTests {
         #expect(tail.message(seq: 300)?.body == .recalled(.text))
     }
 
+    @Test func `recalled messages no longer count as long ones, and as many have place as before`() throws {
+        var tail = HotTail()
+        let long = String(repeating: "x", count: 30_000)
+        for seq in 1...300 as ClosedRange<UInt64> {
+            tail.append(try message(seq, .text(long)))
+            tail.erase(seq: seq)
+        }
+        #expect(tail.firstSeq == 45, "short ones by now")
+        for seq in 301...600 as ClosedRange<UInt64> { tail.append(try message(seq)) }
+        #expect(tail.firstSeq == 345)
+        for seq in 601...700 as ClosedRange<UInt64> { tail.append(try message(seq, .text(long))) }
+        #expect(tail.firstSeq == 667, "a megabyte")
+    }
+
     @Test func `a recall takes the quotes of its message along, also of those that came in front`() throws {
         func reply(_ seq: UInt64, to quoted: UInt64) throws -> Message {
             var message = try message(seq)
