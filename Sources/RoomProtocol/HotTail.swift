@@ -7,7 +7,7 @@ package struct HotTail {
 
     /// Dense in seq; live ones start at `head`.
     private var messages: ContiguousArray<Message> = []
-    /// Of each of these, as it was counted: to go through a message costs more than to keep its size.
+    /// The size of each, as it was counted: to go through a message once more costs more than to keep it.
     private var sizes: ContiguousArray<Int> = []
     private var head = 0
     private var bytes = 0
