@@ -4,8 +4,12 @@ struct ShardState: Sendable {
     var incoming: [StorageBatch] = []
     /// Bytes of batches that are not in their files yet, taken or not.
     var pendingBytes = 0
-    var isFlushScheduled = false
-    /// It does not linger: there is much to write.
+    /// When the first of them has waited long enough.
+    var lingersUntil = ContinuousClock.now
+    /// A timer of the storage thread looks at them then. One at a time: whatever has them written before leaves it, and it
+    /// looks again later if others have come since.
+    var isTimerSet = false
+    /// The storage thread has a job to write them now: there is much to write.
     var isFlushUrgent = false
     /// Counts of reads that wait or are under way.
     var reads = ReadCounts()

@@ -97,22 +97,24 @@ public final class ShardStorage: Sendable {
                 return .publish
             }
             let wasOverloaded = state.isOverloaded
+            if state.incoming.isEmpty { state.lingersUntil = .now + linger }
             state.incoming.append(batch)
             state.pendingBytes += bytes
             state.updateOverload(bytesMax: configuration.pendingBytesMax)
             if state.isOverloaded != wasOverloaded { return .publish }
             guard state.failure == nil else { return .nothing }
-            if state.pendingBytes >= configuration.lingerBytesMax, !state.isFlushUrgent {
-                (state.isFlushScheduled, state.isFlushUrgent) = (true, true)
+            guard !state.isFlushUrgent else { return .nothing }
+            if state.pendingBytes >= configuration.lingerBytesMax {
+                state.isFlushUrgent = true
                 return .flush
             }
-            guard !state.isFlushScheduled else { return .nothing }
-            state.isFlushScheduled = true
+            guard !state.isTimerSet else { return .nothing }
+            state.isTimerSet = true
             return .linger
         }
         switch next {
         case .nothing: break
-        case .linger: writerThread.submit(after: linger, flushJob)
+        case .linger: writerThread.submit(after: linger, lingerJob)
         case .flush: writerThread.submit(flushJob)
         case .publish: writerThread.submit { [number] worker in worker.writers[number]?.publishHealth() }
         }
@@ -120,6 +122,19 @@ public final class ShardStorage: Sendable {
 
     /// Each shard's is another one, up to half as long again, so that not all write at once, nor make their files of a day.
     private var linger: Duration { configuration.linger + configuration.linger * Int(number % 16) / 32 }
+
+    /// Writes what has waited long enough. A batch that came later, because a read has had the rest written, waits for its own time.
+    private var lingerJob: StorageThread.Job {
+        { [self] worker in
+            let rest: Duration? = state.withLock { state in
+                let rest = state.incoming.isEmpty ? nil : max(.zero, state.lingersUntil - .now)
+                state.isTimerSet = rest.map { $0 > .zero } ?? false
+                return rest
+            }
+            guard let rest else { return }
+            if rest > .zero { worker.thread.submit(after: rest, lingerJob) } else { flushJob(worker) }
+        }
+    }
 
     private var flushJob: StorageThread.Job {
         { [number] worker in
@@ -224,11 +239,13 @@ public final class ShardStorage: Sendable {
 
     /// The earliest deadline of each room at or before `time`, and not before `first`, earliest first, of at most
     /// `limit` rooms.
+    /// - Parameter writesFirst: false for one who asks again and again, about rooms of which nothing waits to be written:
+    ///   what waits goes on waiting, and is not seen.
     public func dueDeadlines(
-        from first: Timestamp = Timestamp(.min), at time: Timestamp, limit: Int,
+        from first: Timestamp = Timestamp(.min), at time: Timestamp, limit: Int, writesFirst: Bool = true,
         completion: @escaping @Sendable (Result<[DueDeadline], StorageError>) -> Void
     ) {
-        withReads(completion) { writer, done in
+        withReads(completion, writesFirst: writesFirst) { writer, done in
             done(.success(try writer.due(from: first, at: time, limit: max(0, limit))))
         }
     }
@@ -265,9 +282,10 @@ public final class ShardStorage: Sendable {
     ///   - waitingMax: of reads without a reader.
     ///   - room: whose history is read; nil for what concerns the whole shard.
     ///   - reader: nothing is done when it has gone.
+    ///   - writesFirst: false: what waits goes on waiting.
     func withReads<Value: Sendable>(
         _ completion: @escaping @Sendable (Result<Value, StorageError>) -> Void, waitingMax: Int? = nil,
-        room: Incarnation? = nil, reader: HistoryReader? = nil,
+        room: Incarnation? = nil, reader: HistoryReader? = nil, writesFirst: Bool = true,
         _ body:
             @escaping @Sendable (ShardWriter, @escaping @Sendable (Result<Value, StorageError>) -> Void) throws ->
             Void
@@ -293,7 +311,7 @@ public final class ShardStorage: Sendable {
             }
             guard reader?.isGone != true else { return done(.failure(Self.cancelled)) }
             do {
-                try writer.flush(on: worker.thread)
+                if writesFirst { try writer.flush(on: worker.thread) }
                 try body(writer, done)
             } catch {
                 done(.failure(StorageError(any: error)))

@@ -123,7 +123,7 @@ final class ShardWriter {
         let halt = state.withLock { state in
             unwritten += state.incoming
             state.incoming = []
-            (state.isFlushScheduled, state.isFlushUrgent) = (false, false)
+            state.isFlushUrgent = false
             return state.halt
         }
         defer { publishHealth() }

@@ -43,6 +43,9 @@ final class StorageThread: Sendable {
         if isNext { state.update { _ in } }
     }
 
+    /// Jobs whose time has not come.
+    var timerCount: Int { state.withLock { $0.dues.count } }
+
     /// Runs `job` and returns its value. Blocks; not from a storage thread of the same pool, except as said there.
     func ask<Value: Sendable>(_ job: @escaping @Sendable (StorageWorker) -> Value) -> Value? {
         let answer = Monitor<Value??>(nil)

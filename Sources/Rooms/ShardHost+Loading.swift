@@ -129,7 +129,8 @@ extension ShardHost {
     /// Deadlines of rooms that are not in memory: the rows say which.
     func expireDue(_ now: Timestamp) {
         let me = LoopBound(onLoop: self, loop: context.loop)
-        storage.dueDeadlines(at: now, limit: 100) { result in
+        // A room leaves memory when its rows are on disk.
+        storage.dueDeadlines(at: now, limit: 100, writesFirst: false) { result in
             guard case .success(let due) = result, !due.isEmpty else { return }
             me.loop.execute {
                 for room in due.map(\.room) where me.value.rooms.isAbsent(room) { me.value.load(room) }
