@@ -130,10 +130,25 @@ final class TestNode: Sendable {
     /// Sends a signal.
     func signal(_ number: Int32) { running.withLock { $0?.program }?.signal(number) }
 
-    /// Stops the process where it is, as a machine without time would.
+    /// Stops the process where it is, as a machine without time would. Waits until it stands still: one of its threads has to
+    /// run for that, and on a busy machine the others go on until it does.
     func pause() {
         running.withLock { $0?.isPaused = true }
         signal(SIGSTOP)
+        let deadline = ContinuousClock.now + Program.limit
+        while !stands, ContinuousClock.now < deadline { usleep(1_000) }
+    }
+
+    /// Whether each of its threads is stopped, or has ended.
+    private var stands: Bool {
+        let tasks = "/proc/\(pid)/task"
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+        return threads.allSatisfy { thread in
+            guard let line = try? String(contentsOfFile: "\(tasks)/\(thread)/stat", encoding: .utf8),
+                let name = line.lastIndex(of: ")")
+            else { return true }
+            return "TtZX".contains(line[name...].dropFirst(2).first ?? "T")
+        }
     }
 
     /// Lets it go on.
