@@ -63,6 +63,8 @@ let package = Package(
             name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CShims", dependencies: ["CSQLite"]),
+        // Of programs that run long, and of no library: an app that embeds the SDK has its own allocator.
+        .target(name: "CAllocator", linkerSettings: [.linkedLibrary("jemalloc")]),
         .target(
             name: "CBuildRevision", cSettings: [.define("CHATROOM_BUILD_REVISION", to: "\"\(revision)\"")]),
         core("BuildVersion", ["CBuildRevision"]),
@@ -169,7 +171,7 @@ let package = Package(
         program(
             "chatroomd",
             [
-                "Node", "SystemCalls", "BuildVersion", argumentParser, logging, lifecycle,
+                "CAllocator", "Node", "SystemCalls", "BuildVersion", argumentParser, logging, lifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], path: "Sources/chatroomd"),
         .target(
@@ -194,7 +196,7 @@ let package = Package(
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ], path: "tools/botswarm/Core", swiftSettings: strict),
         program(
-            "botswarm", ["BotSwarmCore", "ChatModel", "SystemCalls", "BuildVersion", argumentParser],
+            "botswarm", ["BotSwarmCore", "CAllocator", "ChatModel", "SystemCalls", "BuildVersion", argumentParser],
             path: "tools/botswarm/Program"),
 
         // Builds the three in one call: swift build --product programs.
@@ -218,7 +220,7 @@ let package = Package(
             "gateway-alone",
             [
                 "ChatModel", "Wire", "RoomProtocol", "SessionCore", "ShardPlacement", "EventLoop", "TLS", "Telemetry",
-                "Gateway",
+                "Gateway", "CAllocator",
                 logging,
             ],
             path: "tools/benchmarks/fanout/gateway"),

@@ -68,6 +68,7 @@ missing_packages() {
     pkg-config --exists sqlite3 2>/dev/null || [[ -e /usr/include/sqlite3.h ]] || say libsqlite3-dev
     pkg-config --exists libuv 2>/dev/null || [[ -e /usr/include/uv.h ]] || say libuv1-dev
     pkg-config --exists zlib 2>/dev/null || [[ -e /usr/include/zlib.h ]] || say zlib1g-dev
+    pkg-config --exists jemalloc 2>/dev/null || [[ -e /usr/include/jemalloc/jemalloc.h ]] || say libjemalloc-dev
     pkg-config --exists 'libcurl >= 7.87' 2>/dev/null || [[ -e /usr/include/curl/curl.h ]] \
         || [[ -e /usr/include/$(uname -m)-linux-gnu/curl/curl.h ]] || say libcurl4-openssl-dev
     pkg-config --exists 'openssl >= 3' 2>/dev/null || [[ -e /usr/include/openssl/ssl.h ]] || say libssl-dev

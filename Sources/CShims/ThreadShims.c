@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -64,14 +63,6 @@ int chatroom_give_way(void) {
 
 int chatroom_begin_writing(int descriptor, int64_t offset, int64_t count) {
     return sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE) == 0 ? 0 : -errno;
-}
-
-void chatroom_keep_freed_memory(void) {
-    // Setting one of them ends the C library's own adjusting of both. Elsewhere than with glibc there is nothing to set.
-#ifdef __GLIBC__
-    (void)mallopt(M_TRIM_THRESHOLD, 16 << 20);
-    (void)mallopt(M_MMAP_THRESHOLD, 4 << 20);
-#endif
 }
 
 void chatroom_ignore_sigpipe(void) {

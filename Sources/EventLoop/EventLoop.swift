@@ -99,13 +99,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         freeMemory()
     }
 
-    /// Starts the thread of the loop. Once. In the whole process, SIGPIPE is ignored then, and the allocator keeps some of
-    /// what was freed.
+    /// Starts the thread of the loop. Once. In the whole process, SIGPIPE is ignored then.
     public func start() {
         let isFirst = !hasStarted.exchange(true, ordering: .relaxed)
         precondition(isFirst, "event loop \(name) has been started before")
         chatroom_ignore_sigpipe()
-        chatroom_keep_freed_memory()
         let result = chatroom_start_thread(
             name, { Unmanaged<EventLoop>.fromOpaque($0.unsafelyUnwrapped).takeRetainedValue().runThread() },
             Unmanaged.passRetained(self).toOpaque())

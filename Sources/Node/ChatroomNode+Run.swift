@@ -217,7 +217,6 @@ extension ChatroomNode {
                 demo: DemoRooms(
                     service: service, killFile: configuration.demoKillFile, nodes: nodes, logger: logger))
         }
-        try await services.open(close: { $0.stop() }) { MemoryKeeper.start(logger: logger) }
         let linkPort = gossip?.address.hostAndPort?.port
         let serving = Task {
             try await serve(service, clientPort: clientPort, linkPort: linkPort, whileStopping: handOver)

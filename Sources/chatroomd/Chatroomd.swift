@@ -1,5 +1,6 @@
 import ArgumentParser
 import BuildVersion
+import CAllocator
 import FoundationEssentials
 import Logging
 import Node
@@ -48,6 +49,9 @@ struct Chatroomd: AsyncParsableCommand {
                 try await ChatroomNode.restoreCluster(configuration, from: restore)
                 print("restored a cluster of one node in \(configuration.dataDirectory)")
                 return
+            }
+            if !chatroom_allocator_is_ours() {
+                logger.notice("another allocator than jemalloc is in use; memory and CPU differ from what is documented")
             }
             let node = try await ChatroomNode(configuration: configuration, logger: logger, logControl: control)
             let group = ServiceGroup(

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
@@ -154,17 +153,6 @@ int RAND_bytes(unsigned char *bytes, int count);
 int RAND_bytes(unsigned char *bytes, int count) {
     swift_stdlib_random(bytes, (size_t)count);
     return 1;
-}
-
-// MARK: - Memory
-
-/// All nodes have one heap, and looking through it takes long when a million viewers are in it: a node is told that
-/// nothing is free that it could give back.
-struct mallinfo2 mallinfo2(void) {
-    typedef struct mallinfo2 (*information)(void);
-    REAL("mallinfo2", information);
-    if (sim_self == NULL) return real();
-    return (struct mallinfo2){.uordblks = SIZE_MAX / 4};
 }
 
 // MARK: - Threads

@@ -46,22 +46,6 @@ int chatroom_begin_writing(int descriptor, int64_t offset, int64_t count);
 /// Ignores SIGPIPE in the whole process, so that writing to a closed socket is an error and not the end.
 void chatroom_ignore_sigpipe(void);
 
-/// Tells the allocator to keep up to 16 MB of what a thread has freed. By default it gives back whatever is above 128
-/// KB and asks for it again, page by page, in the next turn: system calls that stop the other threads of the process.
-/// Memory that nobody has needed for longer goes back by ``chatroom_give_memory_back``.
-void chatroom_keep_freed_memory(void);
-
-/// The resident memory of the process, in bytes; negative where the system does not tell.
-int64_t chatroom_resident_bytes(void);
-
-/// The memory that the allocator has given out and not got back, in bytes; negative where the C library does not tell.
-/// Goes through its lists of free pieces, one arena locked after the other: some milliseconds when there are many.
-int64_t chatroom_allocated_bytes(void);
-
-/// Gives free pages of the allocator back to the system, but for `kept` bytes at the end of the main arena. Each arena is
-/// locked while its pages go, some 0.2 ms for each MB.
-void chatroom_give_memory_back(size_t kept);
-
 /// The CPU time that the calling thread has used, in nanoseconds; 0 where the system does not tell.
 uint64_t chatroom_thread_cpu_nanoseconds(void);
 
