@@ -29,9 +29,9 @@ static inline CURLcode chatroom_curl_set_body(CURL *easy, const void *bytes, siz
 }
 
 /// `CURLOPT_WRITEFUNCTION` and `CURLOPT_HEADERFUNCTION`.
-static inline CURLcode chatroom_curl_set_taker(
-    CURL *easy, CURLoption option, size_t (*taker)(char *bytes, size_t size, size_t count, void *context)) {
-    return curl_easy_setopt(easy, option, taker);
+static inline CURLcode chatroom_curl_set_receiver(
+    CURL *easy, CURLoption option, size_t (*receiver)(char *bytes, size_t size, size_t count, void *context)) {
+    return curl_easy_setopt(easy, option, receiver);
 }
 
 static inline CURLcode chatroom_curl_set_opener(CURL *easy, curl_opensocket_callback opener) {
@@ -46,7 +46,7 @@ static inline CURLMcode chatroom_curl_multi_set_long(CURLM *multi, CURLMoption o
     return curl_multi_setopt(multi, option, value);
 }
 
-/// Whom libcurl tells which sockets to watch, and when to be called; both get `context`. NULL: nobody.
+/// The functions that libcurl tells which sockets to watch, and when to be called; both get `context`. NULL: nobody.
 static inline void chatroom_curl_multi_set_watchers(
     CURLM *multi, curl_socket_callback sockets, curl_multi_timer_callback timer, void *context) {
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, sockets);

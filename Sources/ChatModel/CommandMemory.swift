@@ -4,7 +4,7 @@ public struct CommandMemory: Sendable, Hashable {
     public var time: Timestamp
     /// The log entry: which is older, also of those of one millisecond.
     public var index: UInt64
-    /// Whose command it was, as a hash; 0: the server's. So that nobody's results push out those of others.
+    /// The user of the command, as a hash; 0: the server. So that nobody's results push out those of others.
     public var owner: UInt64
 
     public init(result: RememberedResult, time: Timestamp, index: UInt64 = 0, owner: UInt64 = 0) {

@@ -101,7 +101,7 @@ public enum MemberKind: String, Sendable, Hashable, CaseIterable {
     case managers = "MANAGERS"
     case muted = "MUTED"
     case blacklisted = "BLACKLISTED"
-    /// Whom a kick keeps out for a time.
+    /// A user that a kick keeps out for a time.
     case banned = "BANNED"
 }
 

@@ -12,7 +12,7 @@ public enum QueueLevel: String, Sendable, Hashable, CaseIterable {
     case manager = "MANAGER"
 }
 
-/// Whose enters and exits are told (301, 302, 350).
+/// The members whose enters and exits are told (301, 302, 350).
 public enum EnterExitNotify: String, Sendable, Hashable, CaseIterable {
     case all = "ALL"
     case fixedOnly = "FIXED_ONLY"

@@ -156,7 +156,7 @@ public actor ChatroomClient {
         case .write(let connection, let request): write(connection, request)
         case .close(let connection, let code): close(connection, code)
         case .complete(let ticket, let result): complete(ticket, result)
-        case .roomEvent(let room, let event): tell(room, event)
+        case .roomEvent(let room, let event): notify(room, event)
         case .stayEnded(let room):
             for feed in stayFeeds.removeValue(forKey: room) ?? [] { feed.feed?.finish() }
         case .clientEvent(let event):
@@ -167,7 +167,7 @@ public actor ChatroomClient {
         }
     }
 
-    private func tell(_ room: RoomID, _ event: RoomEvent) {
+    private func notify(_ room: RoomID, _ event: RoomEvent) {
         var event = event
         switch event {
         case .message(let message): if isIgnored(message, room) { return }

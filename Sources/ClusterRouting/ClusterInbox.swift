@@ -69,7 +69,7 @@ package final class ClusterInbox {
         link.onFrame(.bulk) { [self, unowned link] node, payload in
             do throws(ReplicationError) {
                 let message = try ReplicationMessage(decoding: payload)
-                guard refusals.isBelievable(message, from: node) else { return }
+                guard refusals.admits(message, from: node) else { return }
                 if message.group == .system {
                     system.receive(replication: message, from: node)
                 } else {
@@ -97,20 +97,20 @@ package final class ClusterInbox {
             system.reached(node)
             router.current?.rooms.reached(node)
             let router = router
-            Task { router.tell(await router.current?.rooms.notices() ?? [], node) }
+            Task { router.notify(await router.current?.rooms.notices() ?? [], node) }
         case .down(let node):
             stores[node] = nil
             // Before anything of the next connection, on every loop.
             router.note(node, reachedBy: nil)
             readers[node] = nil
-            intake?.lost(node)
-            router.tree.lost(node)
+            intake?.onNodeLost(node)
+            router.tree.onNodeLost(node)
             nodes.note(node, isReached: false)
-            router.current?.gateway.lost(node)
+            router.current?.gateway.onNodeLost(node)
             router.onLeaderLost(node)
-            router.current?.rooms.lost(node)
-            system.lost(node)
-            nodes.questions.lost(node)
+            router.current?.rooms.onNodeLost(node)
+            system.onNodeLost(node)
+            nodes.questions.onNodeLost(node)
         case .hasRoom, .failed: break
         }
     }
@@ -144,7 +144,9 @@ package final class ClusterInbox {
             nodes.questions.end(id, of: node, result)
         case .pulses(let told):
             let pulses = refusals.believable(told, from: node)
-            for pulse in pulses { router.leaders.leadsStill(node, ShardNotice(shard: pulse.shard, term: pulse.term)) }
+            for pulse in pulses {
+                router.leaders.onLeaderStill(node, ShardNotice(shard: pulse.shard, term: pulse.term))
+            }
             router.hear(pulses, from: node)
         case .tallyRequest(let request): router.current?.rooms.receive(request, from: node)
         case .tallies(let tallies): router.current?.gateway.hear(tallies, from: node)

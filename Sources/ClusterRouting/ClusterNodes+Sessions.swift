@@ -66,7 +66,7 @@ extension ClusterNodes: SessionsElsewhere {
 
     package var others: Set<NodeID> { reached }
 
-    package func tell(_ news: DeviceNews, to node: NodeID) async -> Result<DeviceNews, ChatError> {
+    package func notify(_ news: DeviceNews, to node: NodeID) async -> Result<DeviceNews, ChatError> {
         switch await result(of: .devices(news), node) {
         case .success(.devices(let answer)): return .success(answer)
         case .success: return .failure(ChatError(.internal, "the answer is to another question"))

@@ -126,7 +126,7 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
 
     package func reaches(_ node: NodeID) -> Bool { node == self.node || tree.reaches(node) }
 
-    package func tell(_ tallies: ShardTallies, to node: NodeID) {
+    package func notify(_ tallies: ShardTallies, to node: NodeID) {
         if node == self.node {
             current?.gateway.hear(tallies, from: node)
         } else {
@@ -151,7 +151,7 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
     }
 
     /// A node without room for it hears the next report: the connection stays, since its lane carries calls, too.
-    package func tell(_ uses: [UserUse]) {
+    package func notify(_ uses: [UserUse]) {
         let payloads = NodePayload.payloads(of: .uses(uses))
         onSender { sender in
             for node in sender.reached {
@@ -166,30 +166,30 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
 
     // MARK: - Leaders
 
-    package func leads(_ notice: ShardNotice) {
+    package func onLeading(_ notice: ShardNotice) {
         onLeaderKnown(notice, by: node)
-        tellAll([notice])
+        notifyAll([notice])
     }
 
-    package func leadsNoMore(_ shard: ShardID) {
+    package func onLeadingEnded(_ shard: ShardID) {
         onLeaderLost(node, shard)
     }
 
     /// A node leads a shard (nil: any) no more, or can't be reached.
     func onLeaderLost(_ node: NodeID, _ shard: ShardID? = nil) {
-        leaders.lost(node, shard)
+        leaders.onNodeLost(node, shard)
         current?.calls.onLeaderLost(node, shard)
         current?.gateway.onLeaderLost(node, shard)
     }
 
-    package func confirms(_ leader: NodeID, _ notice: ShardNotice) {
+    package func onLeaderConfirmed(_ leader: NodeID, _ notice: ShardNotice) {
         // One that does not serve yet says so itself when it does.
         guard leaders.note(leader, notice, isHeard: true) else { return }
         current?.calls.onLeaderConfirmed(notice, of: leader)
         current?.gateway.onLeaderConfirmed(notice, of: leader)
     }
 
-    package func suspects(_ leader: NodeID, _ notice: ShardNotice) {
+    package func onLeaderSuspected(_ leader: NodeID, _ notice: ShardNotice) {
         guard leaders.note(leader, notice, isHeard: false) else { return }
         current?.calls.onLeaderSuspected(notice, of: leader)
         current?.gateway.onLeaderSuspected(notice, of: leader)
@@ -197,7 +197,7 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
 
     /// A node, maybe this one, leads a shard.
     func onLeaderKnown(_ notice: ShardNotice, by node: NodeID) {
-        leaders.leads(node, notice)
+        leaders.onLeader(node, notice)
         current?.calls.onLeaderKnown(notice, by: node)
         current?.gateway.onLeaderKnown(notice, by: node)
     }
@@ -245,22 +245,22 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
     }
 
     /// Tells a node, or all that are reached, what this node leads.
-    func tell(_ notices: [ShardNotice], _ node: NodeID) {
+    func notify(_ notices: [ShardNotice], _ node: NodeID) {
         guard !notices.isEmpty else { return }
         send(.leads(notices), on: .publications, to: node)
     }
 
-    private func tellAll(_ notices: [ShardNotice]) {
+    private func notifyAll(_ notices: [ShardNotice]) {
         guard let link = link.withLock({ $0 }) else { return }
         let payloads = NodePayload.payloads(of: .leads(notices))
-        let tell: @Sendable () -> Void = {
+        let announce: @Sendable () -> Void = {
             // It is said once: who has no room for it hears it at the beginning of the next connection.
             for node in link.value.reached
             where !payloads.allSatisfy({ link.value.send($0, on: .publications, to: node) }) {
                 link.value.drop(node, because: Self.doesNotKeepUp)
             }
         }
-        if link.loop.isOnLoop { tell() } else { link.loop.execute(tell) }
+        if link.loop.isOnLoop { announce() } else { link.loop.execute(announce) }
     }
 
     /// A node is reached by that connection, or not any more (nil). Every loop hears it in its order with what else the

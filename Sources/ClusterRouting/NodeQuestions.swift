@@ -95,7 +95,7 @@ package final class NodeQuestions: Sendable {
     }
 
     /// The node can't be reached: whether it has done what it was asked is not known.
-    func lost(_ node: NodeID) {
+    func onNodeLost(_ node: NodeID) {
         let lost = state.withLock { state in
             let lost = state.open.filter { $0.value.node == node }
             for id in lost.keys { state.open[id] = nil }

@@ -30,7 +30,8 @@ package struct PeerRefusals: Sendable {
         believable(messages, from: node) { $0.highestTerm }
     }
 
-    /// The same with who leads what: later leaders, with lower terms, would not be believed any more.
+    /// Leaves out notices of leaders with terms that are too high: after one of these, later leaders with lower terms would
+    /// not be believed.
     func believable(_ notices: [ShardNotice], from node: NodeID) -> [ShardNotice] {
         believable(notices, from: node) { $0.term }
     }
@@ -41,7 +42,7 @@ package struct PeerRefusals: Sendable {
     }
 
     /// The same with a snapshot that comes, which has not been handed over yet.
-    func isBelievable(_ message: ReplicationMessage, from node: NodeID) -> Bool {
+    func admits(_ message: ReplicationMessage, from node: NodeID) -> Bool {
         guard case .beginSnapshot(let mark) = message.body else { return true }
         return !believable([mark], from: node) { $0.term }.isEmpty
     }

@@ -50,7 +50,7 @@ final class PublicationIntake {
     }
 
     /// The connection to the node has ended.
-    func lost(_ node: NodeID) { awaited.lost(node) }
+    func onNodeLost(_ node: NodeID) { awaited.onNodeLost(node) }
 
     /// Bodies take only half of a lane: what else goes there must not find it full, since that ends the connection.
     /// Nobody is told of a body that does not fit; it is asked for, again if need be.

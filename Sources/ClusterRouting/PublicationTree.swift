@@ -25,7 +25,7 @@ final class PublicationTree: Sendable {
 
     func reached(_ node: NodeID) { state.withLock { _ = $0.reached.insert(node) } }
 
-    func lost(_ node: NodeID) { state.withLock { _ = $0.reached.remove(node) } }
+    func onNodeLost(_ node: NodeID) { state.withLock { _ = $0.reached.remove(node) } }
 
     func reaches(_ node: NodeID) -> Bool { state.withLock { $0.reached.contains(node) } }
 

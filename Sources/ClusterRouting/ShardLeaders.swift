@@ -46,12 +46,12 @@ package final class ShardLeaders: Sendable {
 
     private let state = Mutex(State())
 
-    func leads(_ node: NodeID, _ notice: ShardNotice) {
+    func onLeader(_ node: NodeID, _ notice: ShardNotice) {
         take(node, notice) { $0.term <= notice.term }
     }
 
     /// The same, said once more: news only where the first word was lost.
-    func leadsStill(_ node: NodeID, _ notice: ShardNotice) {
+    func onLeaderStill(_ node: NodeID, _ notice: ShardNotice) {
         take(node, notice) { $0.term < notice.term }
     }
 
@@ -78,7 +78,7 @@ package final class ShardLeaders: Sendable {
     }
 
     /// The node leads that shard, or nothing (nil), any more.
-    func lost(_ node: NodeID, _ shard: ShardID? = nil) {
+    func onNodeLost(_ node: NodeID, _ shard: ShardID? = nil) {
         state.withLock { state in
             if let shard {
                 if state.leaders[shard]?.node == node { state.leaders[shard] = nil }
@@ -89,11 +89,11 @@ package final class ShardLeaders: Sendable {
     }
 
     /// Tells somebody who could not be told before who leads what, as they have said it, and whether this node's
-    /// replica hears them. `tell` only hands on: what is said meanwhile comes after it.
-    package func repeatAll(_ tell: (_ node: NodeID, _ notice: ShardNotice, _ isHeard: Bool) -> Void) {
+    /// replica hears them. `notify` only hands on: what is said meanwhile comes after it.
+    package func repeatAll(_ notify: (_ node: NodeID, _ notice: ShardNotice, _ isHeard: Bool) -> Void) {
         state.withLock { state in
             for (shard, leader) in state.leaders {
-                tell(leader.node, ShardNotice(shard: shard, term: leader.term), !leader.isSuspected)
+                notify(leader.node, ShardNotice(shard: shard, term: leader.term), !leader.isSuspected)
             }
         }
     }

@@ -21,7 +21,7 @@ extension RaftGroup {
     /// have died. A follower then asks for a pre-vote after a few ticks instead of a whole election timeout, and grants
     /// others theirs. Only a hint: nothing but time depends on it, and a leader that others still hear stays, since they
     /// refuse. The voters wait for different times, so that they do not compete.
-    public mutating func leaderMayBeGone(_ node: String) {
+    public mutating func onNodeLost(_ node: String) {
         guard !isHalted, role == .follower, let leader, leader.node == node, leader != id, !isLeaderDoubted else {
             return
         }

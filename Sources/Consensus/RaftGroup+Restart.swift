@@ -15,7 +15,7 @@ extension RaftGroup {
 
     /// Somebody wants to be elected for a log that ends there. A server that may have forgotten what it acked, and
     /// votes because there was no leader for long, then neither asks for votes with an older log nor votes for one:
-    /// what it had acked may be in that newer one alone. Only for so long as somebody goes on boasting of it.
+    /// what it had acked may be in that newer one alone. This lasts only while candidates go on to claim such a log.
     mutating func hearLog(lastIndex: UInt64, lastTerm: UInt64) {
         guard !isDiskTrusted, isAsNewAsHeard(lastIndex: lastIndex, lastTerm: lastTerm) else { return }
         heardLog = (lastTerm, lastIndex, configuration.restartProofTicks)

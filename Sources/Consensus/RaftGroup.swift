@@ -1,3 +1,5 @@
+import ChatModel
+
 /// One server's part in one Raft group, as a value: no clock, no I/O, no randomness but the seed's.
 ///
 /// After every input the host calls `takeOutput()` and does what it says. "Thesis" is D. Ongaro, "Consensus: Bridging
@@ -80,7 +82,7 @@ public struct RaftGroup: Sendable {
     // Elections.
     /// Ticks left in which this server, restarted, says nothing about elections; nil once its log is known to be whole.
     var unprovenTicksLeft: Int?
-    /// Whose pre-votes wait for that, the newest of each voter.
+    /// Pre-votes that wait for that, the newest of each voter.
     var waitingAsks: [RaftMessage] = []
     /// A voter that has forgotten nothing has known of no leader for so long.
     var othersHaveWaited = false
@@ -281,7 +283,7 @@ public struct RaftGroup: Sendable {
 
     /// A message from another server. Stale, misdirected or contradictory messages are dropped.
     public mutating func step(_ message: RaftMessage) {
-        guard !isHalted, message.group == group, message.to == id, message.from != id, isBelievable(message) else {
+        guard !isHalted, message.group == group, message.to == id, message.from != id, admits(message) else {
             ignoredInputs += 1
             return
         }

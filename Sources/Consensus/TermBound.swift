@@ -19,7 +19,7 @@ extension RaftGroup {
 
     /// Whether all that the message counts by is within reason. The rest is looked at by whoever takes it: entries are of
     /// its term at most.
-    mutating func isBelievable(_ message: RaftMessage) -> Bool {
+    mutating func admits(_ message: RaftMessage) -> Bool {
         let limit = termLimit
         guard message.highestTerm <= limit else {
             refusedTerms &+= 1

@@ -335,7 +335,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         }
         for resume in inputShare.endTurn(areJobsLeft: !batch.isFinished || inbox.count > 0) { resume() }
         if isStopping, finishStopping() { return }
-        tellTurn()
+        sendTurn()
         if batch.isFinished, !inputShare.isAwaited, inbox.armIfEmpty() {
             uv_idle_stop(stayAwake)
         } else {
@@ -344,7 +344,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    private func tellTurn() {
+    private func sendTurn() {
         guard let turnObserver else { return }
         let (now, idle, used) = (uv_hrtime(), uv_metrics_idle_time(uvLoop), Self.threadCPUNanoseconds)
         if let polled {

@@ -85,7 +85,7 @@ final class Audience {
         pieces = FramePieces()
         if waitingBytes > Self.waitingBytesMax {
             // The lane can't keep up: nothing else is served until this is.
-            while lane.goOn(with: self, atMost: .max) {}
+            while lane.resume(with: self, atMost: .max) {}
         } else {
             lane.activate(self)
         }

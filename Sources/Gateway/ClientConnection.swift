@@ -553,7 +553,7 @@ final class ClientConnection: ConnectionHandler {
     /// When the socket has taken everything, what was lost is told in its place, before anything newer.
     private func afterWriting() {
         guard !tcp.isWriting, queue.isEmpty else { return }
-        if let session { lane.tellLosses(of: session) }
+        if let session { lane.sendLosses(of: session) }
         if case .draining = phase { tcp.shutdownThenClose() }
     }
 

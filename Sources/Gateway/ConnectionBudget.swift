@@ -40,7 +40,7 @@ final class ConnectionBudget: Sendable {
     }
 
     /// Whether no address was refused under these limits before.
-    func isFirstRefusal() -> Bool {
+    func noteRefusal() -> Bool {
         counts.withLock { !exchange(&$0.hasToldOfRefusal, with: true) }
     }
 

@@ -128,8 +128,8 @@ final class DeviceWatch: Sendable {
             defer { (state.asking, state.changed, state.toShow, state.isScheduled) = ([], [], [], false) }
             return (state.asking, state.isStopped ? [] : Array(state.changed), state.toShow)
         }
-        for user in toShow { tellHere(user) }
-        await tellOthers(of: changed, asking: asking)
+        for user in toShow { sendRoomsOf(user) }
+        await notifyOthers(of: changed, asking: asking)
     }
 
     func use(_ show: @escaping @Sendable (UserID, [HeldDevice]) -> Void) {
@@ -137,11 +137,11 @@ final class DeviceWatch: Sendable {
     }
 
     /// Under the lock, so that nothing is shown behind `stop`, and nothing older behind what is newer.
-    private func tellHere(_ user: UserID) {
+    private func sendRoomsOf(_ user: UserID) {
         display.withLock { $0.show(user, sessions(of: user)) }
     }
 
-    private func tellOthers(
+    private func notifyOthers(
         of changed: [UserID], asking: [(user: UserID, waiting: CheckedContinuation<Void, Never>)]
     ) async {
         var (changed, asking) = (changed[...], asking[...])
@@ -150,7 +150,7 @@ final class DeviceWatch: Sendable {
             let waiting = Array(asking.prefix(DeviceNews.usersMax))
             (changed, asking) = (changed.dropFirst(told.count), asking.dropFirst(waiting.count))
             let nodes = elsewhere.others
-            let answered = Task { await tell(told, asking: waiting.map(\.user), to: nodes) }
+            let answered = Task { await notify(told, asking: waiting.map(\.user), to: nodes) }
             guard !waiting.isEmpty else { continue }
             Task {
                 let (first, ended) = AsyncStream<Void>.makeStream()
@@ -170,13 +170,13 @@ final class DeviceWatch: Sendable {
     }
 
     /// Returns when all of them have answered, or can't.
-    private func tell(_ users: [UserID], asking asked: [UserID] = [], to nodes: Set<NodeID>) async {
+    private func notify(_ users: [UserID], asking asked: [UserID] = [], to nodes: Set<NodeID>) async {
         guard !nodes.isEmpty, !isStopped else { return }
         let news = state.withLock { $0.book.news(from: node, of: users, asking: asked) }
         // Tasks of their own, as in `ClusterNodes.results`.
         let answers = nodes.sorted().map { other in
             Task {
-                switch await elsewhere.tell(news, to: other) {
+                switch await elsewhere.notify(news, to: other) {
                 case .success(let answer): if answer.node == other { take(answer) }
                 case .failure(let error):
                     if error.retryAfterMs ?? 0 < Self.neverMs { owe(users, to: other) }
@@ -215,7 +215,7 @@ final class DeviceWatch: Sendable {
             return users
         }
         guard !users.isEmpty else { return false }
-        await tell(users, to: [other])
+        await notify(users, to: [other])
         return true
     }
 
@@ -230,14 +230,14 @@ final class DeviceWatch: Sendable {
 
     private func take(_ news: DeviceNews) {
         let changed = state.withLock { $0.book.take(news) }
-        for user in changed { tellHere(user) }
+        for user in changed { sendRoomsOf(user) }
     }
 
     func lose(_ other: NodeID) {
         let changed = state.withLock { $0.book.lose(other) }
         guard !changed.isEmpty else { return }
         // They may be very many, and this is the link's loop.
-        Task { for user in changed { tellHere(user) } }
+        Task { for user in changed { sendRoomsOf(user) } }
     }
 
     /// A node that was not reached may know nothing of the users here, and nobody here of its own.
@@ -248,7 +248,7 @@ final class DeviceWatch: Sendable {
         Task {
             for start in stride(from: 0, to: users.count, by: DeviceNews.usersMax) {
                 guard elsewhere.others.contains(other), !isStopped else { return }
-                await tell(Array(users[start..<min(start + DeviceNews.usersMax, users.count)]), to: [other])
+                await notify(Array(users[start..<min(start + DeviceNews.usersMax, users.count)]), to: [other])
                 try? await Task.sleep(for: Self.pause)
             }
         }

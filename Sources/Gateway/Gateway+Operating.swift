@@ -90,7 +90,7 @@ extension Gateway {
     public func reached(_ node: NodeID) { shared.devices.reach(node) }
 
     /// Another node can't be reached.
-    public func lost(_ node: NodeID) { shared.devices.lose(node) }
+    public func onNodeLost(_ node: NodeID) { shared.devices.lose(node) }
 
     /// Encoded once for all.
     static func frame(_ push: Push) -> SharedFrame {

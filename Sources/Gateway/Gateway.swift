@@ -34,7 +34,7 @@ public final class Gateway: Sendable {
         shared.devices.use { [shared] user, devices in
             for (number, ids) in shared.directory.sessions(of: user) {
                 guard let lane = shared.lanes.withLock({ number < $0.count ? $0[number] : nil }) else { continue }
-                lane.loop.execute { lane.value.tellDevices(devices, to: ids) }
+                lane.loop.execute { lane.value.sendDevices(devices, to: ids) }
             }
         }
     }

@@ -44,7 +44,7 @@ public struct GatewayConfiguration: Sendable {
     public var bytesPerTurnMax = 64 * 1024
     public var connections = ConnectionLimits()
     public var admission = AdmissionRates()
-    /// Whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is believed.
     public var trustedProxies: [IPRange] = []
 
     /// The origin of the store to which pages send content, where that is elsewhere.

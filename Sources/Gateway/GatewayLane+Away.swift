@@ -7,18 +7,18 @@ import Wire
 /// Viewers are told when the leader of their room is away, also those who say nothing (PROTOCOL.md, "The room's leader").
 extension GatewayLane {
     /// Ten times a second.
-    func tellOfAwayLeaders(at now: UInt64) {
+    func publishAwayLeaders(at now: UInt64) {
         var failed: Set<RoomID> = []
         for news in away.look(at: now, roster, awaited: awaited, isLed: { open.leader(of: $0) != nil }) {
-            tell(news.status, of: news.room)
+            notify(news.status, of: news.room)
             if news.status == .failed { failed.insert(news.room) }
         }
         if !failed.isEmpty { end(failed) }
     }
 
-    private func tell(_ status: RoomStatus, of room: RoomID) {
+    private func notify(_ status: RoomStatus, of room: RoomID) {
         shared.figures.told(status)
-        hubs[room]?.tell(StatePush(room: room, state: status, error: status == .failed ? Self.leaderless(room) : nil))
+        hubs[room]?.notify(StatePush(room: room, state: status, error: status == .failed ? Self.leaderless(room) : nil))
     }
 
     private static func leaderless(_ room: RoomID) -> ChatError {
@@ -43,7 +43,7 @@ extension GatewayLane {
         guard away.isLost(room) else { return false }
         guard open.leader(of: shared.shardMap.shard(of: room)) != nil, !awaited.awaits(room) else { return true }
         away.comeBack(room)
-        tell(.entered, of: room)
+        notify(.entered, of: room)
         return false
     }
 }

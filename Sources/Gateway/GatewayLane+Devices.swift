@@ -18,7 +18,7 @@ extension GatewayLane {
     }
 
     /// The user's sessions have changed: those that are connected here are told, unless they know it.
-    func tellDevices(_ all: [HeldDevice], to ids: [SessionID]) {
+    func sendDevices(_ all: [HeldDevice], to ids: [SessionID]) {
         for session in ids.compactMap({ sessions[$0] }) {
             let own = HeldDevice(
                 session: session.id, device: session.state.caller.device, startedAt: session.state.startedAt)

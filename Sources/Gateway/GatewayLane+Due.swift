@@ -12,10 +12,10 @@ extension GatewayLane {
     func lookAtDue() {
         guard !isLookingAtDue else { return }
         isLookingAtDue = true
-        goOnLooking()
+        continueLooking()
     }
 
-    private func goOnLooking() {
+    private func continueLooking() {
         let now = moment
         let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
         repeat {
@@ -27,7 +27,7 @@ extension GatewayLane {
                 look(step, now)
             }
         } while EventLoop.nowNanoseconds < end
-        loop.executeLater { [unowned self] in goOnLooking() }
+        loop.executeLater { [unowned self] in continueLooking() }
     }
 
     private func look(_ step: LaneAgenda.Step, _ now: LaneAgenda.Moment) {

@@ -80,7 +80,7 @@ extension GatewayLane {
             index += 1
             if !audience.window.isOpen(atNanoseconds: now) {
                 active.append(audience)
-            } else if goOn(with: audience, atMost: Self.viewersAtATime) {
+            } else if resume(with: audience, atMost: Self.viewersAtATime) {
                 due.append(audience)
             } else {
                 audience.isActive = false
@@ -97,7 +97,7 @@ extension GatewayLane {
     }
 
     /// Goes on with a round. Returns whether there is more to give.
-    func goOn(with audience: Audience, atMost limit: Int) -> Bool {
+    func resume(with audience: Audience, atMost limit: Int) -> Bool {
         let begin = EventLoop.nowNanoseconds
         let given = audience.walk(atMost: limit)
         let end = EventLoop.nowNanoseconds

@@ -65,12 +65,12 @@ extension GatewayLane {
         }
         if origins.allows(origin, host: host, schemes: schemes) { return true }
         shared.figures.refusedOrigins.add()
-        tellOfRefusedOrigin(origin ?? "", host: host ?? "", from: connection)
+        logRefusedOrigin(origin ?? "", host: host ?? "", from: connection)
         return false
     }
 
     /// One line in ten seconds, however many pages try: each of them may be somebody's script.
-    private func tellOfRefusedOrigin(_ origin: String, host: String, from connection: ClientConnection) {
+    private func logRefusedOrigin(_ origin: String, host: String, from connection: ClientConnection) {
         let now = loop.nowMilliseconds
         guard now >= refusedOriginsToldAt + 10_000 || refusedOriginsToldAt == 0 else {
             refusedOriginsUntold += 1

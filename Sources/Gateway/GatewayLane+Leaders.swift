@@ -28,7 +28,7 @@ extension GatewayLane {
     /// A node leads a shard from now on: it is told who of this lane is in its rooms and what they have been shown, and
     /// asked again what nobody has answered.
     func onLeaderKnown(_ notice: ShardNotice, by node: NodeID) {
-        guard let asked = open.leads(node, notice.shard, term: notice.term) else { return }
+        guard let asked = open.onLeader(node, notice.shard, term: notice.term) else { return }
         watch.forget(notice.shard)
         missed.forget { room, _ in shared.shardMap.shard(of: room) == notice.shard }
         loseBarrage(of: notice.shard)
@@ -77,19 +77,19 @@ extension GatewayLane {
 
     /// The node's own replica of the shard does not hear its leader: what that is asked waits.
     func onLeaderSuspected(_ notice: ShardNotice, of node: NodeID) {
-        open.suspects(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
+        open.onLeaderSuspected(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
     }
 
     /// The replica hears it again. Nothing that was said to it or by it is lost, so nothing is said anew: a room that was
     /// told again what this lane has been shown would show what is on its way once more.
     func onLeaderConfirmed(_ notice: ShardNotice, of node: NodeID) {
-        let asked = ownAsked(open.confirms(node, notice.shard, term: notice.term))
+        let asked = ownAsked(open.onLeaderConfirmed(node, notice.shard, term: notice.term))
         if !asked.isEmpty { shared.router.route(asked, to: node, from: number) }
     }
 
     /// A node can't be reached, or leads one shard no more: what it was asked waits for the next leader.
     func onLeaderLost(_ node: NodeID, _ shard: ShardID?) {
-        open.lost(node, shard, at: loop.nowMilliseconds)
+        open.onNodeLost(node, shard, at: loop.nowMilliseconds)
         missed.forget { room, leader in leader == node && (shard.map { $0 == shared.shardMap.shard(of: room) } ?? true)
         }
     }

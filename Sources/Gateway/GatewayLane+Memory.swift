@@ -28,7 +28,7 @@ extension GatewayLane {
     private static let shedMilliseconds: UInt64 = 1_000
     private static let victimsAtATime = 16
 
-    /// At the end of each turn, and once a second.
+    /// Runs at the end of each turn, and once a second.
     func keepWithinBudget() {
         buffers.report(to: shared.buffers)
         if relief.victims.isEmpty {

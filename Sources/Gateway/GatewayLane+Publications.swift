@@ -27,7 +27,7 @@ extension GatewayLane {
                 }
             }
         }
-        tellUnknown(to: node)
+        sendUnknown(to: node)
     }
 
     private func perform(_ output: RoomOutput, of room: RoomID, from node: NodeID) {
@@ -62,8 +62,8 @@ extension GatewayLane {
         case .profile(let id, let profile):
             sessions[id]?.state.onProfile(profile, in: room)
         case .following(_, let seq):
-            roster.goOn(through: seq, of: room)
-            hubs[room]?.goOn()
+            roster.advance(through: seq, of: room)
+            hubs[room]?.resume()
         case .voice(let id, let voice):
             sessions[id]?.state.onVoice(voice, in: room)
         case .silence(let isMuted):
@@ -77,7 +77,7 @@ extension GatewayLane {
         case .taps(let window, let result): settleTaps(window, result, of: room)
         case .gap(let seqs):
             roster.hear(seqs.upperBound, of: room)
-            hubs[room]?.tellGap(seqs)
+            hubs[room]?.sendGap(seqs)
         case .missed: break
         case .entered(let id, let request, let result, let missedAfter):
             entered(id, room, Session.EnterAnswer(request: request, result: result, missedAfter: missedAfter))

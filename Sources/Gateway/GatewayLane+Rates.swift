@@ -34,13 +34,13 @@ extension GatewayLane {
     }
 
     /// Once a second: the other nodes hear who has asked for much here. The users are found off the loop.
-    func tellUses() {
+    func publishUses() {
         let now = loop.nowMilliseconds
         guard let uses = shared.userRates.withLock({ $0.takeUses(nowMilliseconds: now) }) else { return }
         let router = shared.router
         Task {
             let told = uses.noteworthy
-            if !told.isEmpty { router.tell(told) }
+            if !told.isEmpty { router.notify(told) }
         }
     }
 

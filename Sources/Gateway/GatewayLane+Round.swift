@@ -28,16 +28,16 @@ extension GatewayLane {
         assertAllIsPlanned()
         guard !round.isUnderWay else { return }
         endHandOvers(at: loop.nowMilliseconds)
-        tellUses()
+        publishUses()
         forgetIdleUsers()
         guard !waiting.isEmpty || round.shownQueueBytes != 0 || round.shownSlowSessions != 0 else { return }
         round.isUnderWay = true
         (round.connections, waiting) = (waiting, [])
         (round.queueBytes, round.slowSessions) = (0, 0)
-        loop.executeLater { [unowned self] in goOnWithRound() }
+        loop.executeLater { [unowned self] in continueRound() }
     }
 
-    private func goOnWithRound() {
+    private func continueRound() {
         let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
         repeat {
             for _ in 0..<Self.looksAtATime {
@@ -45,7 +45,7 @@ extension GatewayLane {
                 look(at: connection)
             }
         } while EventLoop.nowNanoseconds < end
-        loop.executeLater { [unowned self] in goOnWithRound() }
+        loop.executeLater { [unowned self] in continueRound() }
     }
 
     private func endRound() {

@@ -14,7 +14,7 @@ extension GatewayLane {
 
     private func perform(_ effect: Session.Effect, of session: LaneSession) {
         switch effect {
-        case .tell(let room, let news): tell(room, news, of: session)
+        case .notify(let room, let news): notify(room, news, of: session)
         case .joined(let room): roster.add(session, to: room, of: shared.shardMap.shard(of: room))
         case .parted(let room):
             roster.remove(session, from: room, of: shared.shardMap.shard(of: room))
@@ -29,7 +29,7 @@ extension GatewayLane {
         }
     }
 
-    private func tell(_ room: RoomID, _ news: Session.RoomNews, of session: LaneSession) {
+    private func notify(_ room: RoomID, _ news: Session.RoomNews, of session: LaneSession) {
         let caller = session.state.caller
         let body: RoomRequest.Body
         switch news {

@@ -12,7 +12,7 @@ extension GatewayLane {
     /// A node says of the shards that it leads what it believes of this lane; behind what their rooms have told.
     func hear(_ pulses: [ShardPulse], from node: NodeID) {
         for pulse in pulses {
-            open.insists(node, pulse.shard, term: pulse.term, at: loop.nowMilliseconds)
+            open.onLeaderInsisting(node, pulse.shard, term: pulse.term, at: loop.nowMilliseconds)
             // As good as its first word, should that have been lost.
             onLeaderKnown(ShardNotice(shard: pulse.shard, term: pulse.term), by: node)
             guard open.isLed(pulse.shard, by: node, term: pulse.term) else { continue }
@@ -39,7 +39,7 @@ extension GatewayLane {
         // Without viewers nothing can have been missed: it goes on from where the leader is, which is just behind what has
         // been heard. So does the room of a session that was taken up from another lane.
         for room in tallies.rooms where hubs[room.room] == nil && !awaited.awaits(room.room) {
-            roster.goOn(through: room.seq, of: room.room)
+            roster.advance(through: room.seq, of: room.room)
         }
         let rooms = watch.repairs(
             told: tallies, own: roster.tallies(of: tallies.shard, tallies.part), isAwaited: { awaited.awaits($0) })
@@ -139,7 +139,7 @@ extension GatewayLane {
 
     /// Tells a leader of the sessions that it did not know, all of a turn at once, and asks again what is open in their
     /// rooms: until it goes on from there nothing else that it has answered is heard.
-    func tellUnknown(to node: NodeID) {
+    func sendUnknown(to node: NodeID) {
         guard !unknown.isEmpty else { return }
         let rooms = unknown
         unknown = [:]

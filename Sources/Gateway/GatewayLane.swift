@@ -140,7 +140,7 @@ final class GatewayLane {
             lookAtDue()
             giveUpHeldCalls()
             askOverdueAgain()
-            tellOfAwayLeaders(at: loop.nowMilliseconds)
+            publishAwayLeaders(at: loop.nowMilliseconds)
             watchTaps()
         }
         return listener.port
@@ -157,7 +157,7 @@ final class GatewayLane {
                 connection.cut()
                 continue
             }
-            if !isTold { tellToReconnect(connection, .drain) }
+            if !isTold { askToReconnect(connection, .drain) }
             connection.close(.draining, "this node is stopping")
         }
     }
@@ -166,13 +166,13 @@ final class GatewayLane {
     func sendAllAway() {
         for connection in connections.values {
             guard case .open = connection.phase else { continue }
-            tellToReconnect(connection, .full)
+            askToReconnect(connection, .full)
             connection.close(.draining, "this node is cut off from its cluster")
         }
     }
 
     /// - Parameter waitMs: when there is a place for it; nil while nobody knows.
-    func tellToReconnect(_ connection: ClientConnection, _ cause: ReconnectCause, waitMs: Int64? = nil) {
+    func askToReconnect(_ connection: ClientConnection, _ cause: ReconnectCause, waitMs: Int64? = nil) {
         var reconnect = ReconnectPush(minMs: 500, maxMs: 8000, cause: cause, gateways: gatewaysElsewhere)
         if let waitMs {
             // Each is told another time, so the window only has to blur them.
@@ -238,7 +238,7 @@ final class GatewayLane {
 
     /// One address with that many connections is more often a proxy than somebody greedy.
     private func noteFull(_ address: IPAddress) {
-        guard shared.budget.isFirstRefusal() else { return }
+        guard shared.budget.noteRefusal() else { return }
         logger.warning(
             "an address has all connections that one may have; if it is a proxy, put it into trustedProxies",
             metadata: ["address": "\(address)", "limit": "\(configuration.connections.perAddressMax)"])
@@ -256,7 +256,7 @@ final class GatewayLane {
 
     /// Sends a client away, to come back when there is a place.
     func turnAway(_ connection: ClientConnection, _ reason: String, waitMs: Int64? = nil) {
-        tellToReconnect(connection, .full, waitMs: waitMs)
+        askToReconnect(connection, .full, waitMs: waitMs)
         connection.close(.connectionLimit, reason)
     }
 
@@ -377,7 +377,7 @@ final class GatewayLane {
     func noteShed(_ session: LaneSession) { shared.figures.shedSessions.add() }
 
     /// Tells a session that keeps up again what it was not given, and present totals in place of those.
-    func tellLosses(of session: LaneSession) {
+    func sendLosses(of session: LaneSession) {
         guard let connection = session.connection else { return }
         if !session.state.losses.isEmpty {
             for push in session.state.takeLosses() { connection.push(push) }

@@ -85,7 +85,7 @@ final class Hub {
         if let seqs = shared.keptSeqs { shown.show(seqs) }
         if shared.traffic == .totals, !totals.note(shared) { return }
         var frames = LaneFrames(shared, of: room, countedIn: lane.buffers)
-        let inStep = isStreamRead ? goOnWithStream(shared, except: excluded) : nil
+        let inStep = isStreamRead ? continueStream(shared, except: excluded) : nil
         for audience in audiences where !audience.isEmpty {
             let made: LaneFrame?
             switch audience.form {
@@ -110,7 +110,7 @@ final class Hub {
     }
 
     /// The frame for those in step, whom others have joined by then; nil where it goes to everybody as it is.
-    private func goOnWithStream(_ shared: SharedFrame, except excluded: [ClientConnection]) -> LaneFrame? {
+    private func continueStream(_ shared: SharedFrame, except excluded: [ClientConnection]) -> LaneFrame? {
         guard let compression = lane.compression else { return nil }
         let unprimed = audience(in: .json, .unprimed)
         var window = exchange(&window, with: nil) ?? CompressedStream(room: room)
@@ -157,27 +157,27 @@ final class Hub {
     // MARK: - Other frames
 
     /// Tells all viewers of messages that they can only find in history.
-    func tellGap(_ seqs: ClosedRange<UInt64>) {
+    func sendGap(_ seqs: ClosedRange<UInt64>) {
         shown.skip(through: seqs.upperBound)
-        tellGap([seqs], .slow)
+        sendGap([seqs], .slow)
     }
 
     /// The room's stream goes on from what was shown: what its leader had still to tell nobody else tells. The totals
     /// follow, all of them: tallies may have been removed that nobody has told of.
-    func goOn() {
+    func resume() {
         totals = ToldTotals(of: room)
         let untold = shown.takeUntold()
-        if !untold.isEmpty { tellGap(untold, .budget) }
+        if !untold.isEmpty { sendGap(untold, .budget) }
     }
 
     /// Tells all viewers how it stands with the room: made once for each audience.
-    func tell(_ state: StatePush) {
+    func notify(_ state: StatePush) {
         for audience in audiences where !audience.isEmpty {
             audience.append(LaneFrame(.push(.state(state)), in: audience.encoding))
         }
     }
 
-    private func tellGap(_ ranges: [ClosedRange<UInt64>], _ cause: GapCause) {
+    private func sendGap(_ ranges: [ClosedRange<UInt64>], _ cause: GapCause) {
         let told = ranges.map { SeqRange(from: $0.lowerBound, to: $0.upperBound) }
         let push = ServerItem.push(.gap(GapPush(room: room, ranges: told, cause: cause)))
         for audience in audiences { audience.append(LaneFrame(push, in: audience.encoding)) }

@@ -15,7 +15,7 @@ public protocol SessionsElsewhere: Sendable {
     /// The other nodes that are reached.
     var others: Set<NodeID> { get }
     /// Asks another node for users' sessions, and tells it of those here.
-    func tell(_ news: DeviceNews, to node: NodeID) async -> Result<DeviceNews, ChatError>
+    func notify(_ news: DeviceNews, to node: NodeID) async -> Result<DeviceNews, ChatError>
 }
 
 /// How the search for a session has ended.
@@ -35,7 +35,7 @@ public struct NoSessionsElsewhere: SessionsElsewhere {
     public func tookOver(_ session: TakenSession) {}
     public var others: Set<NodeID> { [] }
 
-    public func tell(_ news: DeviceNews, to node: NodeID) async -> Result<DeviceNews, ChatError> {
+    public func notify(_ news: DeviceNews, to node: NodeID) async -> Result<DeviceNews, ChatError> {
         .failure(ChatError(.unavailable, "there is no other node"))
     }
 }

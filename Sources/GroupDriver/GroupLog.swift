@@ -218,8 +218,8 @@ package final class GroupLog {
     }
 
     /// The node that leads the group may have died.
-    func leaderMayBeGone(_ node: NodeID) {
-        raft.leaderMayBeGone(node.text)
+    func onNodeLost(_ node: NodeID) {
+        raft.onNodeLost(node.text)
     }
 
     /// The node has begun anew.

@@ -111,9 +111,9 @@ package final class LogDriver {
     }
 
     /// The connection to a node has ended.
-    package func lost(_ node: NodeID) {
+    package func onNodeLost(_ node: NodeID) {
         noteTime()
-        for group in groups { group.leaderMayBeGone(node) }
+        for group in groups { group.onNodeLost(node) }
         pump()
     }
 

@@ -36,7 +36,7 @@ public struct HistoryQuery: Sendable, Hashable {
 }
 
 /// A page of history.
-public struct HistoryPage: Sendable, Hashable {
+public struct StoredPage: Sendable, Hashable {
     /// In the order asked for.
     public var rows: [HistoryRow]
     /// There is at least one row beyond the last one. A page ends before `limit` when the next message would be too

@@ -11,12 +11,12 @@ struct ReadQueue<Read: Sendable>: Sendable {
 
     private struct Room: Sendable {
         var lines: [ReaderID: Fifo<Read>] = [:]
-        /// Whose turn it is; each reader with a line once.
+        /// Readers in the order of their turns; each reader with a line once.
         var turns = Fifo<ReaderID>()
     }
 
     private var rooms: [UInt64: Room] = [:]
-    /// Whose turn it is; each room with a line once.
+    /// Rooms in the order of their turns; each room with a line once.
     private var turns = Fifo<UInt64>()
 
     var isEmpty: Bool { rooms.isEmpty }

@@ -47,10 +47,10 @@ struct PageTask: ReadTask {
         scan = HistoryScan(query, files: files, cutoffs: cutoffs)
     }
 
-    mutating func slice(open: FileOpener) throws(SQLiteError) -> HistoryPage? {
+    mutating func slice(open: FileOpener) throws(SQLiteError) -> StoredPage? {
         if let more {
             guard try quotes.slice(&rows, open: open) else { return nil }
-            return HistoryPage(rows: rows, more: more)
+            return StoredPage(rows: rows, more: more)
         }
         var (found, bytes, more) = (rows, bytes, false)
         let rowsMax = columns == .all ? ReadSlice.payloadRowsMax : ReadSlice.rowsMax
@@ -77,10 +77,10 @@ struct PageTask: ReadTask {
         }
         (rows, self.bytes) = (found, bytes)
         guard isOver else { return nil }
-        if query.withoutPayload { return HistoryPage(rows: rows, more: more) }
+        if query.withoutPayload { return StoredPage(rows: rows, more: more) }
         self.more = more
         guard try quotes.slice(&rows, open: open) else { return nil }
-        return HistoryPage(rows: rows, more: more)
+        return StoredPage(rows: rows, more: more)
     }
 }
 

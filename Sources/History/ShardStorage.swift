@@ -192,7 +192,7 @@ public final class ShardStorage: Sendable {
     /// - Parameter reader: who asks, if it is a session: then it may fail with `.tooOften` and `.cancelled`.
     public func page(
         _ query: HistoryQuery, for reader: HistoryReader? = nil,
-        completion: @escaping @Sendable (Result<HistoryPage, StorageError>) -> Void
+        completion: @escaping @Sendable (Result<StoredPage, StorageError>) -> Void
     ) {
         historyReads.add(1, ordering: .relaxed)
         withReads(completion, room: query.incarnation, reader: reader) { [self] writer, done in

@@ -1,9 +1,9 @@
 import Consensus
 
-/// The changes of a transaction to a group so far, beside its `GroupLog`: dropped when the transaction fails, so that
+/// The changes of a transaction to a group so far, beside its `GroupEntries`: dropped when the transaction fails, so that
 /// the store is then as it was, and adopted when it commits.
 struct GroupChange {
-    private let log: GroupLog
+    private let log: GroupEntries
     private(set) var state: GroupState
     /// Entries of `log` after this index are gone.
     private(set) var keptThrough: UInt64
@@ -20,7 +20,7 @@ struct GroupChange {
     /// the marks, which must be true whichever of the two a crash leaves.
     private(set) var unchangedThrough: LogPosition?
 
-    init(_ log: GroupLog) {
+    init(_ log: GroupEntries) {
         self.log = log
         state = log.state
         keptThrough = log.lastIndex

@@ -10,7 +10,7 @@ protocol LogHome: AnyObject {
     /// Brings the changes of all groups to where `commit` makes them durable, and notes where the entries are; with a
     /// share of what there is to clean up, unless `isBare`.
     func prepare(
-        _ changes: inout [GroupID: GroupChange], _ logs: [GroupID: GroupLog], isBare: Bool
+        _ changes: inout [GroupID: GroupChange], _ logs: [GroupID: GroupEntries], isBare: Bool
     ) throws(SQLiteError)
     /// The prepared transaction is on disk when this returns. After an error it may be there or not.
     func commit() throws(SQLiteError)
@@ -18,9 +18,9 @@ protocol LogHome: AnyObject {
     /// A group's changes have been adopted: entries are at new places, and others gone.
     func adopt(_ group: GroupID, places: [EntryPlace], cut: [EntryPlace], trimmed: [EntryPlace])
     /// All groups' changes have.
-    func didAdopt(_ logs: [GroupID: GroupLog])
+    func didAdopt(_ logs: [GroupID: GroupEntries])
     /// Makes durable that somebody has written.
-    func touch(_ logs: [GroupID: GroupLog]) throws(SQLiteError)
+    func touch(_ logs: [GroupID: GroupEntries]) throws(SQLiteError)
     /// The entry at a place; nil when it is not what was written.
     func entry(at place: EntryPlace, of group: GroupID) throws(SQLiteError) -> Entry?
     /// Work of the files that takes no transaction is due.
@@ -33,7 +33,7 @@ protocol LogHome: AnyObject {
     func close(isTrusted: Bool)
 }
 
-extension GroupLog {
+extension GroupEntries {
     /// The entry at an index that is there.
     func entry(_ index: UInt64, of group: GroupID, in home: any LogHome) throws(LogStoreError) -> Entry {
         guard let place = place(of: index) else {

@@ -5,7 +5,7 @@ import SQLite
 struct LogOpening {
     var home: any LogHome
     var store: UInt64
-    var logs: [GroupID: GroupLog] = [:]
+    var logs: [GroupID: GroupEntries] = [:]
     var marks: Marks
 
     static func databasePath(_ directory: String) -> String { directory + "/log.sqlite" }
@@ -103,7 +103,7 @@ struct LogOpening {
 
     private static func openSegments(
         _ configuration: LogStoreConfiguration, _ table: LogTable, store: UInt64
-    ) throws -> (any LogHome, [GroupID: GroupLog], SegmentOpening) {
+    ) throws -> (any LogHome, [GroupID: GroupEntries], SegmentOpening) {
         var segments = try SegmentOpening(configuration, store: store, table: table)
         do {
             if let read = try segments.read(rows: { try TableReading.rows(of: table) }) {
@@ -216,7 +216,7 @@ struct LogOpening {
     }
 }
 
-extension GroupLog {
+extension GroupEntries {
     var mark: Marks.Mark {
         Marks.Mark(
             term: state.hardState.term, vote: state.hardState.votedFor,

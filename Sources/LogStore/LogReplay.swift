@@ -195,10 +195,10 @@ final class LogReplay {
     // MARK: - The end
 
     /// All has been read.
-    func logs() throws(LogDamage) -> [GroupID: GroupLog] {
-        var logs: [GroupID: GroupLog] = [:]
+    func logs() throws(LogDamage) -> [GroupID: GroupEntries] {
+        var logs: [GroupID: GroupEntries] = [:]
         for (id, group) in groups {
-            let log = GroupLog()
+            let log = GroupEntries()
             log.state = group.state
             var term = group.state.trimmed.term
             for item in group.items[group.head...] {

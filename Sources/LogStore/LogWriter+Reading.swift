@@ -40,7 +40,7 @@ extension LogWriter {
     /// The state of a group on disk. From here on its saves are taken again, if one had failed.
     func stored(_ group: GroupID) -> Result<StoredGroup, LogStoreError> {
         queue.withLock { _ = $0.failed.remove(group) }
-        let log = logs[group] ?? GroupLog()
+        let log = logs[group] ?? GroupEntries()
         var recent: [Entry] = []
         var memberships: [Entry] = []
         var bytes = 0

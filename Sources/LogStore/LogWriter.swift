@@ -10,14 +10,14 @@ final class LogWriter {
     private(set) var home: any LogHome
     private let marks: MarksKeeper
     private let store: UInt64
-    private(set) var logs: [GroupID: GroupLog]
+    private(set) var logs: [GroupID: GroupEntries]
     private(set) var refusal: LogStoreError?
     /// The last commit failed, and no pause has passed since.
     private var hasFailed = false
     /// Groups whose marks were lowered for a transaction of which nobody knows whether a start would find it: its commit
     /// failed, and it may stand in the log all the same. Until a commit succeeds, which takes its place, the marks say only
     /// what is true either way.
-    private var doubtful: Set<GroupID> = []
+    private var uncertain: Set<GroupID> = []
 
     /// When the last probe was.
     private var lastProbe = ContinuousClock.now
@@ -121,7 +121,7 @@ final class LogWriter {
             abandon(LogQueue.Turn(), Staged(), error, isInDoubt: true)
             return
         }
-        hasCommitted()
+        onCommitted()
         // Also when it was not this that had failed: it needs the space that others do not.
         tidy()
         guard refusal == nil, !tidyHasFailed else { return }
@@ -163,7 +163,7 @@ final class LogWriter {
         }
         hasFailed = false
         adopt(staged)
-        hasCommitted()
+        onCommitted()
         let duration = clock.now - start
         queue.withLock { queue in
             queue.status.syncs += 1
@@ -177,12 +177,12 @@ final class LogWriter {
     }
 
     /// All doubts are decided: what had failed has been written over.
-    private func hasCommitted() {
+    private func onCommitted() {
         lastCommit = .now
-        for group in doubtful {
+        for group in uncertain {
             if let log = logs[group], !log.isNew { marks.note(group, log.mark) }
         }
-        doubtful = []
+        uncertain = []
     }
 
     private func stage(_ turn: LogQueue.Turn, _ staged: inout Staged) {
@@ -212,9 +212,9 @@ final class LogWriter {
     }
 
     /// The group's log; an empty one for a group that has never saved anything.
-    private func log(_ group: GroupID) -> GroupLog {
+    private func log(_ group: GroupID) -> GroupEntries {
         if let log = logs[group] { return log }
-        let log = GroupLog()
+        let log = GroupEntries()
         log.isNew = true
         logs[group] = log
         return log
@@ -306,8 +306,8 @@ final class LogWriter {
         }
         for (group, change) in staged.changes where change.unchangedThrough != nil {
             if isInDoubt {
-                doubtful.insert(group)
-            } else if !doubtful.contains(group), let log = logs[group], !log.isNew {
+                uncertain.insert(group)
+            } else if !uncertain.contains(group), let log = logs[group], !log.isNew {
                 // The claims that were lowered for it are as they were.
                 marks.note(group, log.mark)
             }

@@ -6,7 +6,7 @@ struct Marks: Sendable, Hashable {
     struct Mark: Sendable, Hashable {
         /// The server's current term.
         var term: UInt64
-        /// Whom it voted for in that term; nil when it had not, or when that is not known.
+        /// The server that it voted for in that term; nil when it had not, or when that is not known.
         var vote: ServerID?
         /// The last entry.
         var last: LogPosition
@@ -88,7 +88,7 @@ struct Marks: Sendable, Hashable {
     }
 
     /// Why a log must not be used; nil when it is not behind.
-    func objection(to logs: [GroupID: GroupLog]) -> String? {
+    func objection(to logs: [GroupID: GroupEntries]) -> String? {
         for (group, mark) in groups.sorted(by: { $0.key < $1.key }) {
             let log = logs[group]
             let term = log?.state.hardState.term ?? 0

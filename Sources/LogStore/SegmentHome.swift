@@ -48,7 +48,7 @@ final class SegmentHome: LogHome {
     private static let freeFilesMax = 2
 
     init(
-        _ configuration: LogStoreConfiguration, store: UInt64, table: LogTable, logs: [GroupID: GroupLog],
+        _ configuration: LogStoreConfiguration, store: UInt64, table: LogTable, logs: [GroupID: GroupEntries],
         segments: [Segment] = [], free: [SegmentFile] = [], sequence: UInt64 = 1
     ) throws(SQLiteError) {
         self.configuration = configuration
@@ -112,7 +112,7 @@ final class SegmentHome: LogHome {
     // MARK: - Transactions
 
     func prepare(
-        _ changes: inout [GroupID: GroupChange], _ logs: [GroupID: GroupLog], isBare: Bool
+        _ changes: inout [GroupID: GroupChange], _ logs: [GroupID: GroupEntries], isBare: Bool
     ) throws(SQLiteError) {
         try write(&changes, logs, isBare: isBare)
         // Nothing to make durable.
@@ -120,7 +120,7 @@ final class SegmentHome: LogHome {
     }
 
     private func write(
-        _ changes: inout [GroupID: GroupChange], _ logs: [GroupID: GroupLog], isBare: Bool
+        _ changes: inout [GroupID: GroupChange], _ logs: [GroupID: GroupEntries], isBare: Bool
     ) throws(SQLiteError) {
         record.reset()
         moves = []
@@ -153,7 +153,7 @@ final class SegmentHome: LogHome {
     }
 
     /// Entries of the oldest place, in the order of the groups, that are needed after this transaction too.
-    private func chooseMoves(bytesMax: Int, _ changes: [GroupID: GroupChange], _ logs: [GroupID: GroupLog]) {
+    private func chooseMoves(bytesMax: Int, _ changes: [GroupID: GroupChange], _ logs: [GroupID: GroupEntries]) {
         let isTable = tableNeeds.count > 0
         let needs = isTable ? tableNeeds : segments[0].needs
         let source = isTable ? 0 : segments[0].number
@@ -208,7 +208,7 @@ final class SegmentHome: LogHome {
         remove(trimmed[...], of: group)
     }
 
-    func didAdopt(_ logs: [GroupID: GroupLog]) {
+    func didAdopt(_ logs: [GroupID: GroupEntries]) {
         for move in moves {
             guard let log = logs[move.group] else { continue }
             let former = zip(move.entries, move.places).map { log.move($0.index, to: $1) }
@@ -219,7 +219,7 @@ final class SegmentHome: LogHome {
         freeSegments()
     }
 
-    func touch(_ logs: [GroupID: GroupLog]) throws(SQLiteError) {
+    func touch(_ logs: [GroupID: GroupEntries]) throws(SQLiteError) {
         var none: [GroupID: GroupChange] = [:]
         try write(&none, logs, isBare: true)
         try commit()
@@ -300,9 +300,6 @@ final class SegmentHome: LogHome {
     }
 
     var uselessEntries: Int { 0 }
-
-    /// Bytes of all segments, for tests.
-    var usedBytes: Int { segments.reduce(0) { $0 + $1.used } }
 
     func close(isTrusted: Bool) {
         for file in segments.map(\.file) + free { file.file.close() }

@@ -123,7 +123,7 @@ struct SegmentOpening {
     /// where the oldest segment can't be read, the others have to hold all that is needed; if they do not, it is damaged.
     /// - Parameter rows: of the table, where they have not been copied.
     mutating func read(rows: () throws -> [(group: GroupID, header: EntryHeader, row: Int64)]) throws -> (
-        home: SegmentHome, logs: [GroupID: GroupLog]
+        home: SegmentHome, logs: [GroupID: GroupEntries]
     )? {
         let found = (used: used, repairs: repairs)
         do { return try readUsed(rows: rows) } catch let damage as LogDamage where found.used.count > 1 {
@@ -134,7 +134,7 @@ struct SegmentOpening {
     }
 
     private mutating func readUsed(rows: () throws -> [(group: GroupID, header: EntryHeader, row: Int64)]) throws -> (
-        home: SegmentHome, logs: [GroupID: GroupLog]
+        home: SegmentHome, logs: [GroupID: GroupEntries]
     )? {
         guard let first = used.first?.segment else { return nil }
         let rows = first == 1 ? try rows() : []
@@ -204,7 +204,7 @@ struct SegmentOpening {
     }
 
     /// The home of a log that has no segment yet.
-    func home(logs: [GroupID: GroupLog]) throws -> SegmentHome {
+    func home(logs: [GroupID: GroupEntries]) throws -> SegmentHome {
         try SegmentHome(configuration, store: store, table: table, logs: logs, free: files)
     }
 }

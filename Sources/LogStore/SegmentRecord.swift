@@ -57,7 +57,7 @@ struct SegmentRecord {
 
     // MARK: - Blocks
 
-    mutating func appendHead(oldest: UInt32, _ logs: [GroupID: GroupLog]) {
+    mutating func appendHead(oldest: UInt32, _ logs: [GroupID: GroupEntries]) {
         let known = logs.filter { !$0.value.isNew }
         bytes.append(Block.head.rawValue)
         append(oldest)

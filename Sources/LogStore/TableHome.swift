@@ -32,7 +32,7 @@ final class TableHome: LogHome {
     var uselessEntries: Int { useless.count }
 
     func prepare(
-        _ changes: inout [GroupID: GroupChange], _ logs: [GroupID: GroupLog], isBare: Bool
+        _ changes: inout [GroupID: GroupChange], _ logs: [GroupID: GroupEntries], isBare: Bool
     ) throws(SQLiteError) {
         if hasLeftovers { try removeLeftovers() }
         try table.database.begin()
@@ -81,14 +81,14 @@ final class TableHome: LogHome {
         useless.append(contentsOf: trimmed.lazy.map(\.start))
     }
 
-    func didAdopt(_ logs: [GroupID: GroupLog]) {
+    func didAdopt(_ logs: [GroupID: GroupEntries]) {
         for _ in 0..<deleted { useless.removeFirst() }
         deleted = 0
         if useless.isEmpty { useless = Fifo() }
         lastRow = preparedRow
     }
 
-    func touch(_ logs: [GroupID: GroupLog]) throws(SQLiteError) {
+    func touch(_ logs: [GroupID: GroupEntries]) throws(SQLiteError) {
         if hasLeftovers { try removeLeftovers() }
         try table.database.begin()
         try table.touch()

@@ -3,7 +3,7 @@ import SQLite
 
 /// All rows of the table, verified.
 struct TableReading {
-    private(set) var logs: [GroupID: GroupLog] = [:]
+    private(set) var logs: [GroupID: GroupEntries] = [:]
     /// Rows that were trimmed but not deleted yet.
     private(set) var useless: [Int64] = []
     private(set) var lastRow: Int64 = 0
@@ -20,7 +20,7 @@ struct TableReading {
             guard let number = UInt16(exactly: statement.int64(0)), statement.int64(1) == Int64(CRC32C.of(bytes)),
                 let state = GroupState(encoded: bytes)
             else { throw LogDamage("the state of group \(statement.int64(0)) does not match its checksum") }
-            let log = GroupLog()
+            let log = GroupEntries()
             log.state = state
             logs[GroupID(number)] = log
         }
@@ -40,10 +40,10 @@ struct TableReading {
 
     private mutating func readEntries(_ table: LogTable) throws {
         // The rows of one group mostly stand together; this spares looking it up for each.
-        var current: (group: GroupID, log: GroupLog)?
+        var current: (group: GroupID, log: GroupEntries)?
         try Self.forEachRow(table) { row, header in
             lastRow = row
-            let log: GroupLog
+            let log: GroupEntries
             if let current, current.group == header.group {
                 log = current.log
             } else {

@@ -28,7 +28,7 @@ public struct CircuitBreaker: Sendable, Hashable {
     public var isClosed: Bool { if case .closed = state { true } else { false } }
 
     /// Whether to ask now. True while open makes the caller the probe: it must report how it went.
-    public mutating func mayAsk(at now: Timestamp) -> Bool {
+    public mutating func admit(at now: Timestamp) -> Bool {
         switch state {
         case .closed: return true
         case .open(let until, let pause):

@@ -45,9 +45,9 @@ actor AppCallbacks {
             if case .setting(let name, _) = change { changed.yield(name) }
         }
         // Changes from before it was observed.
-        for name in [SettingName.moderation, .webhook] { await teller.tell(name) }
+        for name in [SettingName.moderation, .webhook] { await teller.notify(name) }
         Task { [weak teller] in
-            for await name in changes { await teller?.tell(name) }
+            for await name in changes { await teller?.notify(name) }
         }
     }
 
@@ -115,7 +115,7 @@ actor AppCallbacks {
         }
         let call = key.map { "PUT /v1/webhook\n\($0)" }
         try await system.put(WireProtobuf.encode(settings), for: .webhook, key: call)
-        await teller?.tell(.webhook)
+        await teller?.notify(.webhook)
     }
 
     /// Returns when the rooms of this node act on it.
@@ -137,7 +137,7 @@ actor AppCallbacks {
         // The same key with another call is another call.
         let call = key.map { "PUT /v1/moderation\n\($0)" }
         try await system.put(WireProtobuf.encode(StoredModeration(settings)), for: .moderation, key: call)
-        await teller?.tell(.moderation)
+        await teller?.notify(.moderation)
     }
 
     private func check(_ url: String, field: String) throws(ChatError) {

@@ -173,7 +173,7 @@ extension ChatroomNode {
             await handOver()
             await leave(nodes)
         }) {
-            tell(gossip, rooms, gateway)
+            notify(gossip, rooms, gateway)
             let answers = NodeAnswers(
                 configuration: configuration, rooms: rooms, system: system, gateway: gateway,
                 cluster: common.identity, auditRecorder: auditRecorder, logControl: logControl,

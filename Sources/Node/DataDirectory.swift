@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SystemCalls
 
-/// Whose data a directory holds.
+/// The owner of the data in a directory.
 struct DataOwner: Sendable, Hashable, Codable {
     /// Random, made when the cluster was created.
     var cluster: String
@@ -70,7 +70,7 @@ struct DataDirectory: Sendable {
         }
     }
 
-    /// Whose data this is. Throws when there is none, or another node's.
+    /// The owner of this data. Throws when there is none, or another node's.
     func owner(expected node: String) throws(NodeError) -> DataOwner {
         guard exists else {
             throw NodeError(

@@ -23,7 +23,7 @@ final class SanctionTeller: Sendable {
                 var wait = Self.wait
                 if let last = system.owedSanctions.events.last, await system.status().leader == node {
                     do throws(ChatError) {
-                        try await Self.tell(through: last.index, system, client, webhook())
+                        try await Self.notify(through: last.index, system, client, webhook())
                         backOff.succeeded()
                     } catch {
                         logger.info("the webhook was not told of sanctions", metadata: ["error": "\(error.message)"])
@@ -40,7 +40,7 @@ final class SanctionTeller: Sendable {
         await task.value
     }
 
-    private static func tell(
+    private static func notify(
         through last: UInt64, _ system: SystemGroup, _ client: CallbackClient, _ webhook: WebhookSettings?
     ) async throws(ChatError) {
         var told = last

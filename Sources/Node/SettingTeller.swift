@@ -22,7 +22,7 @@ actor SettingTeller {
     }
 
     /// Returns when the setting, as it was at the time of the call or later, has been told.
-    func tell(_ name: SettingName) async {
+    func notify(_ name: SettingName) async {
         while let other = running[name] { await other.value }
         // Read first: what changes while it is passed on is told once more.
         let version = version(name)

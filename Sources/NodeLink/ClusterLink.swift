@@ -273,7 +273,7 @@ public final class ClusterLink {
                 gone(link)
             case .up(let node, let id, let version, let boot, let store):
                 guard let link = links[id] else { continue }
-                link.conversation.isUp(with: node)
+                link.conversation.onUp(with: node)
                 strangers.leave(id)
                 reachedBy[node] = link
                 certificates[node] = link.certificate
@@ -375,11 +375,11 @@ public final class ClusterLink {
         for link in batch {
             link.isDirty = false
             if link.flush(&writeBuffer) { mark(link) }
-            tellRoom(link)
+            sendCredit(link)
         }
     }
 
-    private func tellRoom(_ link: LinkConnection) {
+    private func sendCredit(_ link: LinkConnection) {
         guard case .up(let node) = link.conversation.stage else { return }
         for lane in link.conversation.takeLanesWithRoom() { notify(.hasRoom(node, lane)) }
     }

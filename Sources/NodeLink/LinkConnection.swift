@@ -8,11 +8,11 @@ import Transport
 public struct LinkCertificate: Sendable, Hashable {
     /// SHA-256.
     public var fingerprint: [UInt8]
-    /// Whom it names.
+    /// The node that it names.
     public var names: [String]
 }
 
-/// Whom a connection reports to. On the connection's loop.
+/// The object that a connection reports to. On the connection's loop.
 protocol LinkConnectionOwner: AnyObject {
     func link(_ link: LinkConnection, didReceive frame: LinkFrame)
     /// The input is no frame. Nothing more is reported but the end.
@@ -81,7 +81,7 @@ final class LinkConnection: ConnectionHandler {
     }
 
     var isEnded: Bool { conversation.isEnded }
-    /// Whom this node has called; nil when it was called.
+    /// The node that this one has called; nil when it was called.
     var called: NodeID? { conversation.called }
 
     /// The node that the other's certificate names: `node` if that is one of its names. nil without TLS.

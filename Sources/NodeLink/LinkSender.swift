@@ -33,7 +33,7 @@ public final class LinkSender {
         self.loop = loop
         self.link = link
         refused = LoopBound(onLoop: onRefused, loop: loop)
-        loop.addTurnEnd(.flush) { [self] in handOver() }
+        loop.addTurnEnd(.flush) { [self] in deliverParcels() }
     }
 
     /// Sends `payload` after what was sent on the lane before.
@@ -98,7 +98,7 @@ public final class LinkSender {
         if parcels.isEmpty, receipts.isEmpty { loop.executeLater {} }
     }
 
-    private func handOver() {
+    private func deliverParcels() {
         guard !parcels.isEmpty || !receipts.isEmpty else { return }
         let (parcels, receipts, bytes) = (self.parcels, self.receipts, parcelBytes)
         (self.parcels, self.receipts, parcelBytes) = ([], [], 0)

@@ -50,7 +50,7 @@ public struct LinkConversation: Sendable {
     }
 
     public private(set) var stage = Stage.greeting
-    /// Whom the other side said to be.
+    /// The node that the other side said to be.
     public private(set) var claimed: NodeID?
     /// Whether it has been up.
     public private(set) var wasUp = false
@@ -75,7 +75,7 @@ public struct LinkConversation: Sendable {
         _ = outbox.offer(greeting.frame)
     }
 
-    /// Whom this node has called; nil when it was called.
+    /// The node that this one has called; nil when it was called.
     public var called: NodeID? { greeting.expected }
     public var isEnded: Bool { stage == .ended }
 
@@ -149,7 +149,7 @@ public struct LinkConversation: Sendable {
     }
 
     /// The other is who it says, and this is the connection to it from here on.
-    public mutating func isUp(with node: NodeID) {
+    public mutating func onUp(with node: NodeID) {
         stage = .up(node)
         wasUp = true
     }

@@ -30,7 +30,7 @@ public struct LinkGreeting: Sendable {
 
     /// The first frame of this side.
     public let frame: LinkFrame
-    /// Whom this side has called; nil when it was called, or asks whoever is there.
+    /// The node that this side has called; nil when it was called, or asks whoever is there.
     public let expected: NodeID?
 
     private let own: LinkHello

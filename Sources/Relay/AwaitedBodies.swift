@@ -97,7 +97,7 @@ public struct AwaitedBodies: Sendable {
         }
         origin.held.append(Held(message: message, bytes: bytes, references: references))
         origin.bytes += bytes
-        return goOn(&origin, node)
+        return proceed(&origin, node)
     }
 
     /// A body has come, from whomever.
@@ -115,25 +115,25 @@ public struct AwaitedBodies: Sendable {
         origin.waits[body.name] = nil
         origin.bodies[body.name] = body.body
         origin.bytes += body.body.byteCount
-        return goOn(&origin, node)
+        return proceed(&origin, node)
     }
 
     /// A node that was asked does not have these bodies any more.
     public mutating func gone(_ names: BodyNames, from node: NodeID) -> [Effect] {
         let isAwaited = names.numbers.contains { origins[node]?.waits[BodyName(life: names.life, number: $0)] != nil }
         guard isAwaited else { return [] }
-        lost(node)
+        onNodeLost(node)
         return [.drop(node)]
     }
 
     /// The connection to the node has ended, or another one has begun.
-    public mutating func lost(_ node: NodeID) {
+    public mutating func onNodeLost(_ node: NodeID) {
         origins[node] = nil
         for body in (early.removeValue(forKey: node) ?? [:]).values { earlyBytes -= body.byteCount }
     }
 
     /// Returns the publications that may be performed now; the rest waits on.
-    private mutating func goOn(_ origin: inout Origin, _ node: NodeID) -> [Effect] {
+    private mutating func proceed(_ origin: inout Origin, _ node: NodeID) -> [Effect] {
         var effects: [Effect] = []
         while let first = origin.held.first, first.references.allSatisfy({ origin.bodies[$0.name] != nil }) {
             effects.append(.hear(first.message.completed(from: origin.bodies), from: node))
@@ -145,7 +145,7 @@ public struct AwaitedBodies: Sendable {
         }
         guard origin.held.count > 0 else { return effects }
         guard origin.bytes <= limits.heldBytesMax else {
-            lost(node)
+            onNodeLost(node)
             return effects + [.drop(node)]
         }
         origins[node] = origin
@@ -167,7 +167,7 @@ public struct AwaitedBodies: Sendable {
             let due = origin.waits.values.filter { $0.askAt <= now }
             // Nothing that may still come would end the wait of a body that was named twice.
             guard !origin.waits.isEmpty, due.allSatisfy({ $0.asks < limits.asksMax }) else {
-                lost(node)
+                onNodeLost(node)
                 effects.append(.drop(node))
                 continue
             }

@@ -50,7 +50,7 @@ public struct SnapshotSource: Sendable {
     /// Whether a snapshot is being given.
     public var isBusy: Bool { current != nil }
 
-    /// Whom it is given to.
+    /// The server that it is sent to.
     public var receiver: NodeID? { current?.node }
 
     /// The snapshot's mark and receiver, once it is open.
@@ -78,7 +78,7 @@ public struct SnapshotSource: Sendable {
     private mutating func ask(
         _ index: UInt64, from next: UInt32, to end: UInt32, isRepeat: Bool, transfer: UInt64, _ node: NodeID
     ) -> [Effect] {
-        if isCurrent(transfer, node) { return goOn(next, end, isRepeat) }
+        if isCurrent(transfer, node) { return proceed(next, end, isRepeat) }
         if let current, current.node != node {
             return [refuse(.busy, "a snapshot is being given to \(current.node)", transfer: transfer, node)]
         }
@@ -92,7 +92,7 @@ public struct SnapshotSource: Sendable {
         return closing + [.open(number: lastNumber, index: index)]
     }
 
-    private mutating func goOn(_ next: UInt32, _ end: UInt32, _ isRepeat: Bool) -> [Effect] {
+    private mutating func proceed(_ next: UInt32, _ end: UInt32, _ isRepeat: Bool) -> [Effect] {
         guard var transfer = current else { return [] }
         transfer.silentTicks = 0
         guard let mark = transfer.mark else {

@@ -70,7 +70,7 @@ final class Backfiller {
     }
 
     /// The node is away: the next voter is asked.
-    func lost(_ node: NodeID) {
+    func onNodeLost(_ node: NodeID) {
         guard current?.node == node else { return }
         end()
         ticksUntilAttempt = Self.ticksBetween

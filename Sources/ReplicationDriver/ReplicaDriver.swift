@@ -13,10 +13,10 @@ package final class ReplicaDriver {
     private let server: ServerID
     private let loop: EventLoop
     private let outbox: Outgoing
-    private let giver: SnapshotSender
-    private let taker: SnapshotReceiver
+    private let sender: SnapshotSender
+    private let receiver: SnapshotReceiver
     /// nil for a group whose state is all there is.
-    private let filler: Backfiller?
+    private let backfiller: Backfiller?
     private var ticks = 0
     /// For how many ticks nodes have not been reached that were before.
     private var away: [NodeID: Int] = [:]
@@ -88,50 +88,50 @@ package final class ReplicaDriver {
         self.outbox = outbox
         let nextNumber = { Self.numbers.add(1, ordering: .relaxed).newValue }
         let send: (ReplicationMessage, NodeID) -> Void = { outbox.send($0, $1) }
-        let filler: Backfiller? =
+        let backfiller: Backfiller? =
             if let history, let own = NodeID(server.node) {
                 Backfiller(
                     log: log, own: own, storage: history, loop: loop, configuration: configuration,
                     slots: slots, nextNumber: nextNumber, send: send)
             } else { nil }
-        self.filler = filler
-        let giver = SnapshotSender(
+        self.backfiller = backfiller
+        let sender = SnapshotSender(
             log: log, state: state, configuration: configuration,
             isHeldUp: { outbox.messages.isWaiting(for: $0) }, send: send)
-        self.giver = giver
-        taker = SnapshotReceiver(
+        self.sender = sender
+        receiver = SnapshotReceiver(
             log: log, state: state, configuration: configuration, slots: slots, nextNumber: nextNumber,
             whenReplaced: { [log] in
-                filler?.beginAnew()
-                log.setIsComplete(filler?.isComplete ?? true)
+                backfiller?.beginAnew()
+                log.setIsComplete(backfiller?.isComplete ?? true)
             }, send: send)
-        log.isInstalling = { [weak self] in self?.taker.isBusy ?? false }
-        outbox.whenTaken = { [weak giver] in giver?.goOn() }
-        log.setIsComplete(filler?.isComplete ?? true)
+        log.isInstalling = { [weak self] in self?.receiver.isBusy ?? false }
+        outbox.whenTaken = { [weak sender] in sender?.resume() }
+        log.setIsComplete(backfiller?.isComplete ?? true)
     }
 
     /// The leader's log no longer reaches back to this replica's.
-    package func take(_ offer: RaftOutput.SnapshotOffer) { taker.take(offer) }
+    package func take(_ offer: RaftOutput.SnapshotOffer) { receiver.take(offer) }
 
     /// Takes a message of another node's replica of the group.
     package func receive(_ message: ReplicationMessage, from node: NodeID) {
         switch message.body {
         case .askSnapshot:
-            if giver.receive(message, from: node) { reports.isGiven(node) }
-        case .beginSnapshot, .snapshotChunk, .endSnapshot: taker.receive(message, from: node)
-        case .askDays(let index): filler?.giveDays(message, atLeast: index, to: node)
-        case .askHistory(let question): filler?.give(question, message, to: node)
-        case .days, .history: filler?.receive(message, from: node)
+            if sender.receive(message, from: node) { reports.isGiven(node) }
+        case .beginSnapshot, .snapshotChunk, .endSnapshot: receiver.receive(message, from: node)
+        case .askDays(let index): backfiller?.giveDays(message, atLeast: index, to: node)
+        case .askHistory(let question): backfiller?.give(question, message, to: node)
+        case .days, .history: backfiller?.receive(message, from: node)
         case .complete(let store, let index): reports.isComplete(ServerID(node: node.text, store: store), index)
         case .abort:
-            giver.receive(message, from: node)
-            taker.receive(message, from: node)
-            filler?.receive(message, from: node)
+            sender.receive(message, from: node)
+            receiver.receive(message, from: node)
+            backfiller?.receive(message, from: node)
         }
     }
 
     /// The connection to a node has ended.
-    package func lost(_ node: NodeID) { away[node] = 0 }
+    package func onNodeLost(_ node: NodeID) { away[node] = 0 }
 
     /// A node is connected that was not before.
     package func reached(_ node: NodeID) { away[node] = nil }
@@ -142,9 +142,9 @@ package final class ReplicaDriver {
                 away[node] = ticks + 1
                 continue
             }
-            giver.lost(node)
-            taker.lost(node)
-            filler?.lost(node)
+            sender.onNodeLost(node)
+            receiver.onNodeLost(node)
+            backfiller?.onNodeLost(node)
         }
     }
 
@@ -152,18 +152,18 @@ package final class ReplicaDriver {
     package func tick() {
         endTransfers()
         outbox.messages.tick()
-        giver.tick()
-        taker.tick()
-        filler?.tick()
+        sender.tick()
+        receiver.tick()
+        backfiller?.tick()
         // Also after the core was made anew.
-        log.setIsComplete(filler?.isComplete ?? true)
+        log.setIsComplete(backfiller?.isComplete ?? true)
         ticks += 1
         if ticks % 10 == 0 { reportComplete() }
     }
 
     /// Once a second, because any of it may be lost.
     private func reportComplete() {
-        guard let filler, filler.isComplete, !taker.isBusy, !log.isLeader, let leader = log.leader,
+        guard let backfiller, backfiller.isComplete, !receiver.isBusy, !log.isLeader, let leader = log.leader,
             let node = NodeID(leader.node), leader != server
         else { return }
         let body = ReplicationMessage.Body.complete(store: server.store, index: log.appliedIndex)

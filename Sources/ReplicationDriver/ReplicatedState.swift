@@ -23,7 +23,7 @@ package protocol ReplicatedState: AnyObject {
 package protocol OpenState: AnyObject {
     /// As of which entry it is.
     var index: UInt64 { get }
-    /// The next bytes, as many unless it ends before; one call at a time.
+    /// Reads the next bytes: `bytesMax` of them, or fewer at the end. One call at a time.
     func read(bytesMax: Int, _ completion: @escaping (Result<[UInt8], ReplicationError>) -> Void)
     func close()
 }

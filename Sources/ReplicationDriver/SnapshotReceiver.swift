@@ -101,7 +101,7 @@ final class SnapshotReceiver {
     }
 
     /// The node is away: the leader of now is to offer what it has.
-    func lost(_ node: NodeID) {
+    func onNodeLost(_ node: NodeID) {
         guard current?.node == node, let effects = current?.sink.storingFailed("\(node) is not reached") else { return }
         perform(effects)
     }

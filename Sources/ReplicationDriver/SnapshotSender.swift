@@ -38,14 +38,14 @@ final class SnapshotSender {
     }
 
     /// The node is away: it begins anew if it still needs a snapshot.
-    func lost(_ node: NodeID) {
+    func onNodeLost(_ node: NodeID) {
         if source.receiver == node { perform(source.close()) }
     }
 
     /// Every 100 ms.
     func tick() {
         perform(source.tick())
-        goOn()
+        resume()
         // Until its log goes on from there, the open state keeps this one's log from being trimmed.
         guard let (node, mark) = source.given else { return }
         let peers = log.peerStatuses.filter { $0.id.node == node.text }
@@ -54,7 +54,7 @@ final class SnapshotSender {
     }
 
     /// The lane may take more.
-    func goOn() {
+    func resume() {
         guard let read = waitingRead, let node = source.receiver, !isHeldUp(node) else { return }
         waitingRead = nil
         self.read(read.number, read.bytesMax)

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// How many groups of a node receive state or history at the same time: a node that begins with an empty disk needs all
-/// of them, and every transfer keeps a state open at its giver, and the disks of both busy. A group that finds no slot
+/// of them, and every transfer keeps a state open at its sender, and the disks of both busy. A group that finds no slot
 /// tries again at its next tick.
 package final class TransferSlots: Sendable {
     /// Enough to keep a link busy.

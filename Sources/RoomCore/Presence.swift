@@ -168,7 +168,7 @@ public struct Presence: Sendable {
         var effects = older.map { PresenceEffect.kick($0, reason: .conflictingLogin) }
         if isNew, let notify {
             effects.append(.arrived(visitor.user))
-            if let enter = tellEnter(visitor, role: role, notify: notify, at: now) { effects.append(.show(enter)) }
+            if let enter = publishEnter(visitor, role: role, notify: notify, at: now) { effects.append(.show(enter)) }
         }
         return effects
     }
@@ -192,7 +192,7 @@ public struct Presence: Sendable {
         var effects = older.map { PresenceEffect.kick($0, reason: .conflictingLogin) }
         if isNew, let notify {
             effects.append(.arrived(visitor.user))
-            if let enter = tellEnter(visitor, role: role, notify: notify, at: now) { effects.append(.show(enter)) }
+            if let enter = publishEnter(visitor, role: role, notify: notify, at: now) { effects.append(.show(enter)) }
         }
         return effects
     }
@@ -253,7 +253,7 @@ public struct Presence: Sendable {
         let onlineBefore = online
         guard remove(key) else { return [] }
         var effects: [PresenceEffect] = [.departed(visitor.user)]
-        if let exit = tellExit(stay, visitor.user, onlineBefore: onlineBefore, notify: notify, at: now) {
+        if let exit = publishExit(stay, visitor.user, onlineBefore: onlineBefore, notify: notify, at: now) {
             effects.append(.show(exit))
         }
         return effects
@@ -386,7 +386,7 @@ public struct Presence: Sendable {
 
     // MARK: - Telling
 
-    private mutating func tellEnter(_ visitor: Visitor, role: Role, notify: EnterExitNotify, at now: Timestamp)
+    private mutating func publishEnter(_ visitor: Visitor, role: Role, notify: EnterExitNotify, at now: Timestamp)
         -> Notification?
     {
         // Everybody is told the same: one who is RESTRICTED comes and goes as a guest does.
@@ -408,7 +408,7 @@ public struct Presence: Sendable {
     }
 
     /// Whether the room is big is asked with whoever enters or exits counted in, so both ends of a stay are alike.
-    private mutating func tellExit(
+    private mutating func publishExit(
         _ stay: Stay, _ user: UserID, onlineBefore: Int, notify: EnterExitNotify, at now: Timestamp
     ) -> Notification? {
         let isFixed = stay.standing == .fixed

@@ -172,7 +172,7 @@ extension RoomState {
 }
 
 extension CommandMemory {
-    /// Whose results count together.
+    /// The owner of results that count together.
     static func owner(_ actor: Actor) -> UInt64 {
         guard case .member(let user, _, _) = actor else { return 0 }
         return SampleHash.text(user.text)

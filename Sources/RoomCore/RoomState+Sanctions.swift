@@ -139,7 +139,7 @@ extension RoomState {
         return .done
     }
 
-    /// Whose temporary mute or ban is over, the earliest first, at most as many as one `expire` ends: the leader states
+    /// Users whose temporary mute or ban is over, the earliest first, at most as many as one `expire` ends: the leader states
     /// their names, which the 315 shows.
     public func dueUsers(at now: Timestamp) -> [UserID] {
         var users: [UserID] = []

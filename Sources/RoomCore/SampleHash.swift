@@ -1,7 +1,6 @@
 import ChatModel
 
-/// Decides who is in a sample by a number that says nothing of who comes first, so that no sender is preferred and every
-/// viewer gets the same sample.
+/// Decides by a hash which senders are in a sample. The hash prefers no sender, and every viewer gets the same sample.
 public enum SampleHash {
     /// SplitMix64's finalizer.
     static func mix(_ value: UInt64) -> UInt64 {

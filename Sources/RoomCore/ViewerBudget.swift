@@ -238,7 +238,7 @@ public struct ViewerBudget: Sendable {
 }
 
 extension Message {
-    /// Whom a message concerns more than others: whom it mentions, or whom alone it is for, and its sender.
+    /// Users that a message concerns more than others: whom it mentions, or whom alone it is for, and its sender.
     public var concernedUsers: [UserID] {
         var users = to.isEmpty ? mentions : to
         if let sender = from?.user ?? amender { users.append(sender) }

@@ -62,7 +62,7 @@ public struct LaneRoster: Sendable {
     }
 
     /// The room's stream goes on from this seq, maybe of another life of the room.
-    public mutating func goOn(through seq: UInt64, of room: RoomID) { change(room) { $0.seq = seq } }
+    public mutating func advance(through seq: UInt64, of room: RoomID) { change(room) { $0.seq = seq } }
 
     private mutating func change(_ room: RoomID, _ body: (inout RoomTally) -> Void) {
         guard var entry = rooms[room] else { return }

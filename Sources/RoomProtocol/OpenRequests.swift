@@ -342,7 +342,7 @@ public struct OpenRequests: Sendable {
     /// A node leads a shard, as it says itself.
     /// - Returns: the calls to ask there, oldest first, behind the announcements of this lane's sessions; nil when that
     ///   is not news.
-    public mutating func leads(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest]? {
+    public mutating func onLeader(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest]? {
         switch shards[shard] {
         case .led(let leader)?, .suspected(let leader)?:
             guard term > leader.term else { return nil }
@@ -357,7 +357,7 @@ public struct OpenRequests: Sendable {
 
     /// A node says once more that it leads a shard, in a term that is over as far as this lane knows. A later one may
     /// have been named by a node that is broken; nobody else leads in it.
-    public mutating func insists(_ node: NodeID, _ shard: ShardID, term: UInt64, at nowMilliseconds: UInt64) {
+    public mutating func onLeaderInsisting(_ node: NodeID, _ shard: ShardID, term: UInt64, at nowMilliseconds: UInt64) {
         guard case .unled(let last)? = shards[shard], term < last else { return insisting[shard] = nil }
         let leader = Leader(node: node, term: term)
         guard let known = insisting[shard], known.leader == leader,
@@ -371,7 +371,7 @@ public struct OpenRequests: Sendable {
 
     /// The leader of a term is not heard any more, but its connection has not ended: calls to it wait until it is heard
     /// again, or another one is.
-    public mutating func suspects(_ node: NodeID, _ shard: ShardID, term: UInt64, at nowMilliseconds: UInt64) {
+    public mutating func onLeaderSuspected(_ node: NodeID, _ shard: ShardID, term: UInt64, at nowMilliseconds: UInt64) {
         let suspected = Leader(node: node, term: term)
         guard case .led(let leader)? = shards[shard], leader == suspected else { return }
         shards[shard] = .suspected(leader)
@@ -381,7 +381,7 @@ public struct OpenRequests: Sendable {
     /// A leader that was suspected is heard again, in the same term: it knows this lane's sessions, what it has told
     /// comes or has come, and what it was asked it has.
     /// - Returns: the calls to ask there, oldest first: those that it was not asked.
-    public mutating func confirms(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest] {
+    public mutating func onLeaderConfirmed(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest] {
         let confirmed = Leader(node: node, term: term)
         guard case .suspected(let leader)? = shards[shard], leader == confirmed else { return [] }
         shards[shard] = .led(leader)
@@ -410,7 +410,7 @@ public struct OpenRequests: Sendable {
     }
 
     /// A node can't be reached, or leads a shard no more (nil: none of those that it led): what it was asked waits.
-    public mutating func lost(_ node: NodeID, _ shard: ShardID? = nil, at nowMilliseconds: UInt64) {
+    public mutating func onNodeLost(_ node: NodeID, _ shard: ShardID? = nil, at nowMilliseconds: UInt64) {
         var lost: Set<ShardID> = []
         for (number, state) in shards where shard == nil || shard == number {
             switch state {

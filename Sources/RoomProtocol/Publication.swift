@@ -77,24 +77,24 @@ public protocol PublicationSink: Sendable {
     /// Hands over everything that one turn of a room loop has for all nodes; what each gets is in order.
     func deliver(_ turn: [NodeID: [NodePublication]])
     /// This node leads a shard from now on: all nodes are to be told, before anything that its rooms say.
-    func leads(_ notice: ShardNotice)
+    func onLeading(_ notice: ShardNotice)
     /// This node leads a shard no more.
-    func leadsNoMore(_ shard: ShardID)
+    func onLeadingEnded(_ shard: ShardID)
     /// This node's replica of a shard follows the leader of that term, maybe one that it had doubted.
-    func confirms(_ leader: NodeID, _ notice: ShardNotice)
+    func onLeaderConfirmed(_ leader: NodeID, _ notice: ShardNotice)
     /// This node's replica of a shard has not heard the leader of that term for an election timeout: whoever waits for
     /// it here looks out for the next.
-    func suspects(_ leader: NodeID, _ notice: ShardNotice)
+    func onLeaderSuspected(_ leader: NodeID, _ notice: ShardNotice)
     /// Once a second of each room loop, behind what its rooms have told: what this node leads there is said to every
     /// node, with what is known of its lanes.
     func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]])
     /// Hands over how calls of the server API have ended in one turn of a room loop, behind what its rooms have told.
     func answer(_ answers: [NodeID: [ServerAnswer]])
     /// Answers a lane of that node, behind what the shard's rooms have told.
-    func tell(_ tallies: ShardTallies, to node: NodeID)
+    func notify(_ tallies: ShardTallies, to node: NodeID)
 }
 
 extension PublicationSink {
     public func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]]) {}
-    public func tell(_ tallies: ShardTallies, to node: NodeID) {}
+    public func notify(_ tallies: ShardTallies, to node: NodeID) {}
 }

@@ -11,7 +11,7 @@ public protocol RoomRouter: Sendable {
     func recount(_ recount: LaneRecount, at node: NodeID)
     /// Tells every other node that is reached what users have asked for at this one. Nobody is told when that gets
     /// lost.
-    func tell(_ uses: [UserUse])
+    func notify(_ uses: [UserUse])
     /// Nothing is heard of what another node leads: the connection to it is of no use, and is to be made anew.
     func drop(_ node: NodeID)
     /// Whether there is a connection to that node: without one its silence tells nothing new.
@@ -21,7 +21,7 @@ public protocol RoomRouter: Sendable {
 extension RoomRouter {
     public func ask(_ request: TallyRequest, of node: NodeID) {}
     public func recount(_ recount: LaneRecount, at node: NodeID) {}
-    public func tell(_ uses: [UserUse]) {}
+    public func notify(_ uses: [UserUse]) {}
     public func drop(_ node: NodeID) {}
     public func reaches(_ node: NodeID) -> Bool { true }
 }

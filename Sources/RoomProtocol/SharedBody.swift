@@ -68,7 +68,7 @@ public struct BodyReference: Sendable, Hashable {
 
 /// A body on its way from its origin to many nodes.
 public struct RelayedBody: Sendable, Equatable {
-    /// Whose publications name it.
+    /// The node whose publications name it.
     public var origin: NodeID
     public var name: BodyName
     public var body: SharedBody

@@ -73,7 +73,7 @@ package struct TurnStream {
     }
 
     /// A push for some sessions, behind what was shown so far: they are told by `skipped` where they miss it.
-    package mutating func tell(_ push: Push, to sessions: [(lane: Lane, sessions: [SessionID])]) {
+    package mutating func notify(_ push: Push, to sessions: [(lane: Lane, sessions: [SessionID])]) {
         guard !sessions.isEmpty else { return }
         endFrame()
         var writer = blankWriter
@@ -84,10 +84,10 @@ package struct TurnStream {
 
     /// Something for one session; what was shown before it in this turn may come after it, so an ack precedes the
     /// sender's own push.
-    package mutating func tell(_ lane: Lane, _ output: RoomOutput) { items.append(.one(lane, output)) }
+    package mutating func notify(_ lane: Lane, _ output: RoomOutput) { items.append(.one(lane, output)) }
 
     /// Something for everybody, behind what was shown so far.
-    package mutating func tellEverybody(_ output: RoomOutput) {
+    package mutating func publishToEverybody(_ output: RoomOutput) {
         endFrame()
         count(output)
         items.append(.everybody(output))
@@ -150,28 +150,28 @@ package struct TurnStream {
         _ place: StreamPlace, _ lane: Lane, number: UInt64, room: RoomID, epoch: String, tail: HotTail, lastSeq: UInt64
     ) {
         join(lane)
-        tell(lane, .following(number, through: lastSeq))
-        tellMissed(lane, in: room)
+        notify(lane, .following(number, through: lastSeq))
+        sendMissed(lane, in: room)
         guard place.epoch == epoch, place.seq < lastSeq else { return }
         let held = max(place.seq, (tail.firstSeq ?? lastSeq + 1) - 1)
-        if held > place.seq { tell(lane, .gap(place.seq + 1...held)) }
+        if held > place.seq { notify(lane, .gap(place.seq + 1...held)) }
         let missed = tail.messages(after: held, lastSeq: lastSeq, limit: HotTail.messagesMax) ?? []
         var writer = blankWriter
         var first = held + 1
         for message in missed {
             guard let seq = message.seq else { continue }
             if !writer.appendIfFits(.message(message)) {
-                tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq - 1)))
+                notify(lane, .frame(writer.frame(.messages, keptSeqs: first...seq - 1)))
                 writer = blankWriter
                 writer.append(.message(message))
                 first = seq
             }
-            if seq == lastSeq { tell(lane, .frame(writer.frame(.messages, keptSeqs: first...seq))) }
+            if seq == lastSeq { notify(lane, .frame(writer.frame(.messages, keptSeqs: first...seq))) }
         }
     }
 
     /// Nothing of it is brought: its viewers are told how much they were spared (PROTOCOL.md, "Unkept").
-    private mutating func tellMissed(_ lane: Lane, in room: RoomID) {
+    private mutating func sendMissed(_ lane: Lane, in room: RoomID) {
         guard let since = missedSince.removeValue(forKey: lane) else { return }
         let (barrage, messages) = (shown.barrage - since.barrage, shown.messages - since.messages)
         guard barrage + messages > 0 else { return }
@@ -179,7 +179,7 @@ package struct TurnStream {
         (push.barrage, push.unkept) = (Int64(barrage), Int64(messages))
         var writer = blankWriter
         writer.append(.skipped(push))
-        tell(lane, .frame(writer.frame(.barrage(.high), barrage: barrage + messages)))
+        notify(lane, .frame(writer.frame(.barrage(.high), barrage: barrage + messages)))
     }
 
     /// Ends the turn: one publication for each node that has viewers or is told something.

@@ -3,8 +3,8 @@ import RoomProtocol
 
 /// The last leader that a shard's replica has followed, and has not replaced itself; and for how long it has been silent.
 ///
-/// It is doubted as soon as the replica does not hear it. A replica that the group has gone on without hears nobody for
-/// ever; whether the leader lives is then for the link to say, so a doubt ends after a while.
+/// It is suspected as soon as the replica does not hear it. A replica that the group has gone on without hears nobody for
+/// ever; whether the leader lives is then for the link to say, so a suspicion ends after a while.
 struct FollowedLeader {
     /// A leader, and what it leads.
     typealias Leader = (node: NodeID, notice: ShardNotice)
@@ -14,7 +14,7 @@ struct FollowedLeader {
     private var secondsDoubted: Int?
 
     /// More than a link to a dead node lasts.
-    static let doubtSeconds = 10
+    static let suspicionSeconds = 10
 
     /// The replica hears it.
     mutating func follow(_ node: NodeID, _ notice: ShardNotice) {
@@ -28,18 +28,18 @@ struct FollowedLeader {
         secondsDoubted = nil
     }
 
-    /// The replica hears nobody. Returns whom it doubts because of that, if it did not before.
-    mutating func doubt() -> Leader? {
+    /// The replica hears nobody. Returns the leader that it suspects because of that, if it did not before.
+    mutating func suspect() -> Leader? {
         guard let leader, secondsDoubted == nil else { return nil }
         secondsDoubted = 0
         return leader
     }
 
-    /// Once a second. Returns whom it doubts no more.
+    /// Once a second. Returns the leader that it suspects no more.
     mutating func tick() -> Leader? {
         guard let leader, let seconds = secondsDoubted else { return nil }
         secondsDoubted = seconds + 1
-        guard seconds >= Self.doubtSeconds else { return nil }
+        guard seconds >= Self.suspicionSeconds else { return nil }
         forget()
         return leader
     }

@@ -96,7 +96,7 @@ final class LoopHost {
             isPulseDue = true
             for shard in shards.values {
                 shard.closeBarrageWindows()
-                shard.tellTotals()
+                shard.publishTotals()
                 shard.tickReplica()
             }
         }
@@ -128,7 +128,7 @@ final class LoopHost {
         if working.contains(where: { $0.stagedCount > 0 }) { loop.executeLater {} }
     }
 
-    /// Has a turn come when the next round may begin.
+    /// Schedules a turn for the moment at which the next round may begin.
     private func wakeForRound(at now: UInt64) {
         paceTimer?.cancel()
         paceTimer = loop.schedule(afterMilliseconds: (pace.waitEnd - now + 999_999) / 1_000_000) {}
@@ -154,19 +154,19 @@ final class LoopHost {
         working.removeAll { !$0.endTurn() }
         assert(!shards.values.contains(where: \.isOverlooked), "a shard has work that nobody has noted")
         outbox.deliver()
-        tellTallies()
+        publishTallies()
         if isLeftOver { loop.executeLater {} }
     }
 
     // MARK: - What lanes are told of themselves
 
-    private func tellTallies() {
+    private func publishTallies() {
         for (node, request) in tallyRequests {
             let lane = Lane(node: node, number: request.lane)
             let tallies =
                 shards[request.shard]?.tallies(of: lane, request.part)
                 ?? ShardTallies(shard: request.shard, lane: request.lane, term: nil, part: request.part)
-            context.sink.tell(tallies, to: node)
+            context.sink.notify(tallies, to: node)
         }
         tallyRequests = []
         guard isPulseDue else { return }
@@ -176,7 +176,7 @@ final class LoopHost {
         let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
         // Not more than the share of a turn, but one at least: the others have been due for longer the next time.
         for shard in pulses.due(at: loop.nowMilliseconds) where led.isEmpty || EventLoop.nowNanoseconds < end {
-            pulses.isDone(shard, at: loop.nowMilliseconds)
+            pulses.finish(shard, at: loop.nowMilliseconds)
             guard let pulse = shards[shard]?.pulse() else { continue }
             led.append(pulse.notice)
             for (node, lanes) in pulse.tallies { tallies[node, default: [:]][shard] = lanes }
@@ -243,11 +243,11 @@ final class LoopHost {
 
     /// The connection to a node has ended. Its earlier calls are settled first: a session that enters by them is to be
     /// away then.
-    func lost(_ node: NodeID) {
+    func onNodeLost(_ node: NodeID) {
         takeCalls(untilNanoseconds: .max)
         context.lostNodes.value.insert(node)
-        driver.lost(node)
-        for shard in shards.values { shard.lost(node) }
+        driver.onNodeLost(node)
+        for shard in shards.values { shard.onNodeLost(node) }
     }
 
     /// The shards that this node leads.

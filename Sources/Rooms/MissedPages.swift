@@ -64,5 +64,7 @@ struct MissedPages {
     }
 
     /// Whether the lane has not been told it yet; it is from now on.
-    mutating func mustTell(_ lane: Lane, after seq: UInt64) -> Bool { told[lane, default: []].insert(seq).inserted }
+    mutating func noteFirstSent(_ lane: Lane, after seq: UInt64) -> Bool {
+        told[lane, default: []].insert(seq).inserted
+    }
 }

@@ -53,7 +53,7 @@ final class ProposedCommand: Sendable {
     init(_ content: Proposal) { self.content = content }
 }
 
-/// Whom to answer, which of its requests, and with which result.
+/// The caller to answer, which of its requests, and with which result.
 struct SessionRequest: Sendable {
     var address: SessionAddress
     var request: UInt32?

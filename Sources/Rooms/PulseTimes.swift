@@ -22,7 +22,7 @@ struct PulseTimes {
     }
 
     /// It has been done. A late shard does not come twice in a row; the others keep their places in the second.
-    mutating func isDone(_ shard: ShardID, at now: UInt64) {
+    mutating func finish(_ shard: ShardID, at now: UInt64) {
         guard let due = next[shard] else { return }
         let late = now - min(due, now)
         next[shard] =

@@ -18,7 +18,7 @@ struct ReadIndexQueue {
     /// Confirmed questions that have not been taken, from `next` on.
     private var confirmed: [RoomWork] = []
     private var next = 0
-    /// Whose calls are among them: what such a session asks next comes after them.
+    /// Sessions whose calls are among them: what such a session asks next comes after them.
     private var keys: [PresenceKey: Int] = [:]
 
     init(waitingMax: Int = Self.waitingMaxDefault) { self.waitingMax = waitingMax }

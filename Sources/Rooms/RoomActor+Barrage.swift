@@ -72,16 +72,16 @@ extension RoomActor {
         desk.dropped += Int64(sample.skipped)
         context.figures.barrageShown.add(sample.items.count)
         context.figures.barrageSkipped.add(sample.skipped)
-        tell(sources, of: sample)
+        notify(sources, of: sample)
         show(sample)
     }
 
     /// Each gateway loop that has sent a window echoes what is not shown of it.
-    private func tell(_ sources: [BarrageDesk.Source], of sample: BarrageWindow.Sample) {
+    private func notify(_ sources: [BarrageDesk.Source], of sample: BarrageWindow.Sample) {
         var shown = [[UInt32]](repeating: [], count: sources.count)
         for part in sample.shown { shown[part.window].append(UInt32(clamping: part.candidate)) }
         for (source, shown) in zip(sources, shown) {
-            stream.tell(source.lane, .barrageReceipt(window: source.window, shown: shown))
+            stream.notify(source.lane, .barrageReceipt(window: source.window, shown: shown))
         }
     }
 
@@ -91,12 +91,12 @@ extension RoomActor {
         for echo in sample.echoes { echoes[echo.sender, default: []].append(echo.item) }
         for (key, items) in echoes {
             guard let visitor = presence.visitor(key) else { continue }
-            stream.tell(visitor.lane, .barrageEcho(key.session, items))
+            stream.notify(visitor.lane, .barrageEcho(key.session, items))
         }
         var frames = frames(of: sample.items)
         let last = frames.popLast()
-        for frame in frames { stream.tellEverybody(.frame(frame)) }
-        stream.tellEverybody(.barrage(last, skipped: sample.skipped))
+        for frame in frames { stream.publishToEverybody(.frame(frame)) }
+        stream.publishToEverybody(.barrage(last, skipped: sample.skipped))
     }
 
     /// One for each priority, so that a slow viewer's LOW ones can go first; more where they would be too long.
@@ -118,21 +118,21 @@ extension RoomActor {
     // MARK: - What gateways judge by
 
     /// Gateways are told what a user's sessions may say.
-    func tellVoices(of user: UserID) {
+    func publishVoices(of user: UserID) {
         let now = context.now()
-        for visitor in presence.visitors(of: user) where !visitor.isRobot { tellVoice(of: visitor, at: now) }
+        for visitor in presence.visitors(of: user) where !visitor.isRobot { publishVoice(of: visitor, at: now) }
     }
 
-    func tellVoice(of visitor: Visitor, at now: Timestamp) {
+    func publishVoice(of visitor: Visitor, at now: Timestamp) {
         let member = presence.overlay(state.member(visitor.user, at: now))
-        stream.tell(visitor.lane, .voice(visitor.key.session, Voice(member, in: state.incarnation, at: now)))
+        stream.notify(visitor.lane, .voice(visitor.key.session, Voice(member, in: state.incarnation, at: now)))
     }
 
     /// Gateways are told when the room is muted and when it is no more.
-    func tellSilence() {
+    func publishSilence() {
         let isMuted = state.info?.muted ?? false
         guard isMuted != desk.toldMuted else { return }
         desk.toldMuted = isMuted
-        if !presence.lanes.isEmpty { stream.tellEverybody(.silence(isMuted)) }
+        if !presence.lanes.isEmpty { stream.publishToEverybody(.silence(isMuted)) }
     }
 }

@@ -35,7 +35,7 @@ extension RoomActor {
         guard !presence.lanes.isEmpty, let gap = gapFrame([seqs]) else { return }
         budget.leaveOut(seqs, at: time)
         stream.endFrame()
-        for lane in presence.lanes where !stream.isWaiting(lane) { stream.tell(lane, .frameFor([], gap)) }
+        for lane in presence.lanes where !stream.isWaiting(lane) { stream.notify(lane, .frameFor([], gap)) }
     }
 
     private var viewerBudget: Int {
@@ -56,26 +56,26 @@ extension RoomActor {
 
     /// Tells what was left out, if it is time: one `gap` for all viewers, and `skipped`, which is another number for
     /// those who were shown some of it, or came in the middle of it.
-    func tellLeftOut(at now: Timestamp) {
+    func publishLeftOut(at now: Timestamp) {
         guard let report = budget.takeReport(at: now) else { return }
-        if let gap = gapFrame(report.ranges) { stream.tellEverybody(.frame(gap)) }
+        if let gap = gapFrame(report.ranges) { stream.publishToEverybody(.frame(gap)) }
         let special = report.corrections.keys.compactMap { presence.visitor($0) }
         if let everybody = skippedFrame(unkept: report.unkept) {
-            stream.tellEverybody(
+            stream.publishToEverybody(
                 special.isEmpty ? .frame(everybody) : .frameExcept(special.map(\.key.session), everybody))
         }
         for visitor in special {
             guard let own = skippedFrame(unkept: report.unkept(of: visitor.key)) else { continue }
-            stream.tell(visitor.lane, .frameFor([visitor.key.session], own))
+            stream.notify(visitor.lane, .frameFor([visitor.key.session], own))
         }
     }
 
     /// Tells a session that comes back what it may have missed the telling of.
-    func tellUntold(_ arrival: Arrival, at now: Timestamp) {
+    func sendUnsent(_ arrival: Arrival, at now: Timestamp) {
         guard let since = arrival.request.since, arrival.request.epoch == epoch,
             let range = budget.untold(through: min(since, state.lastSeq), at: now), let gap = gapFrame([range])
         else { return }
-        tell(arrival.call, .frameFor([arrival.call.address.session], gap))
+        notify(arrival.call, .frameFor([arrival.call.address.session], gap))
     }
 
     private func gapFrame(_ ranges: [ClosedRange<UInt64>]) -> SharedFrame? {

@@ -60,11 +60,11 @@ extension RoomActor {
             do throws(ChatError) {
                 try enter(request, call, key, at: now)
             } catch {
-                tell(call, .entered(call.address.session, request: call.request, .failure(error)))
+                notify(call, .entered(call.address.session, request: call.request, .failure(error)))
             }
         case .operation(.exit(_)) where presence.visitor(key) == nil:
             // Its gateway asks again because it has not heard that the session has left.
-            tell(call, .exited(call.address.session, request: call.request))
+            notify(call, .exited(call.address.session, request: call.request))
         case .operation(let operation):
             do throws(ChatError) {
                 guard let visitor = presence.visitor(key) else {
@@ -108,7 +108,7 @@ extension RoomActor {
         case .exit:
             // An exit that is asked once more, behind an enter that the session has asked for since, has been done.
             if call.number == 0 || call.number > visitor.enteredBy { exit(visitor.key, at: now) }
-            tell(call, .exited(call.address.session, request: call.request))
+            notify(call, .exited(call.address.session, request: call.request))
         case .barrage(let request):
             try speakBarrage(request, call, visitor, at: now)
         case .room:
@@ -286,11 +286,11 @@ extension RoomActor {
         presence.move(key, lane: address.lane, encoding: address.encoding)
         presence.setAway(key, false)
         if let visitor = presence.visitor(key) {
-            tellVoice(of: visitor, at: context.now())
+            publishVoice(of: visitor, at: context.now())
             if isLost(key.node) { lose(key, at: context.now()) }
         } else if !arrivals.contains(key), waiting.holds[key] == nil, let cause = recentExclusion(of: call.caller) {
             // Its former lane was told, and had given it away already.
-            tell(call, .kicked(key.session, cause.reason, ext: cause.ext))
+            notify(call, .kicked(key.session, cause.reason, ext: cause.ext))
         }
         stream.encodings.formUnion(presence.encodings)
     }
@@ -309,12 +309,12 @@ extension RoomActor {
 
     // MARK: - Answers
 
-    func tell(_ call: SessionOrigin, _ output: RoomOutput) {
-        stream.tell(Lane(node: call.address.node, number: call.address.lane), output)
+    func notify(_ call: SessionOrigin, _ output: RoomOutput) {
+        stream.notify(Lane(node: call.address.node, number: call.address.lane), output)
     }
 
     func reply(_ call: SessionOrigin, _ result: Result<OperationResult, ChatError>) {
         guard let request = call.request else { return }
-        tell(call, .reply(call.address.session, request: request, result))
+        notify(call, .reply(call.address.session, request: request, result))
     }
 }

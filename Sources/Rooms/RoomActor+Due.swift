@@ -4,7 +4,7 @@ import RoomProtocol
 
 /// The things that a room does at a time, and when the next of them is due (`RoomAgenda`).
 extension RoomActor {
-    /// The room is looked at once in so long at most: what it has proposed meanwhile may be on its way.
+    /// The host looks at a room once in this time at most, because what it has proposed meanwhile may be on its way.
     static let lookMilliseconds: Int64 = 1_000
     /// For so long nothing has happened in a room before it leaves memory.
     static let idleMilliseconds: Int64 = 2_000

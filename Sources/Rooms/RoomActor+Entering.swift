@@ -14,7 +14,7 @@ extension RoomActor {
         if let nick = asked.nick { request.nick = try passed(nick, "nick") }
         try checkMayEnter(request, call, at: now)
         if let cause = untoldKick(request, call.caller, key, at: now) {
-            tell(call, .kicked(key.session, cause.reason, ext: cause.ext))
+            notify(call, .kicked(key.session, cause.reason, ext: cause.ext))
             toldKicks.note(key, revivedAt: call.caller.revivedAt)
             throw ChatError(.forbidden, "\(call.caller.user) was put out of \(id)")
         }
@@ -124,12 +124,12 @@ extension RoomActor {
 
     func refuse(_ arrival: Arrival, _ error: ChatError) {
         let call = arrival.call
-        tell(call, .entered(call.address.session, request: call.request, .failure(error)))
+        notify(call, .entered(call.address.session, request: call.request, .failure(error)))
     }
 
     /// Lets the lanes forget what they were told of what was missed.
     func endMissedPages() {
-        for lane in missedPages.toldLanes { stream.tell(lane, .missed(nil)) }
+        for lane in missedPages.toldLanes { stream.notify(lane, .missed(nil)) }
         missedPages = MissedPages()
     }
 
@@ -168,13 +168,13 @@ extension RoomActor {
         let missedAfter = missed.after
         if request.withTallies { result.tallies = state.tallyList + state.pollCounts }
         if request.withQueue { fillQueue(&result, beside: missed.bytes, info) }
-        tell(
+        notify(
             arrival.call,
             .entered(
                 arrival.call.address.session, request: arrival.call.request, .success(result), missedAfter: missedAfter)
         )
-        tellUntold(arrival, at: now)
-        tellDenials(to: arrival, at: now)
+        sendUnsent(arrival, at: now)
+        sendDenials(to: arrival, at: now)
         // Others hear of it behind the reply; so does whoever came.
         perform(effects)
     }
@@ -216,14 +216,14 @@ extension RoomActor {
             return (0, nil)
         }
         result.missedMore = page.lastSeq < state.lastSeq
-        tellMissed(page.messages, after: since, to: arrival.call.address)
+        sendMissed(page.messages, after: since, to: arrival.call.address)
         return (bytes, since)
     }
 
     /// Tells it to the session's lane, unless that has been told already.
-    func tellMissed(_ messages: MissedMessages, after seq: UInt64, to address: SessionAddress) {
+    func sendMissed(_ messages: MissedMessages, after seq: UInt64, to address: SessionAddress) {
         let lane = Lane(node: address.node, number: address.lane)
-        if missedPages.mustTell(lane, after: seq) { stream.tell(lane, .missed(messages)) }
+        if missedPages.noteFirstSent(lane, after: seq) { stream.notify(lane, .missed(messages)) }
     }
 
     func newer(than seq: UInt64, limit: Int) -> [Message] {

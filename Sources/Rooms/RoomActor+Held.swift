@@ -12,13 +12,13 @@ extension RoomActor {
 
     // MARK: - Telling
 
-    func tell(_ record: HeldRecord) {
-        stream.tell(push(record), to: presence.sessions(of: state.managerUsers))
+    func notify(_ record: HeldRecord) {
+        stream.notify(push(record), to: presence.sessions(of: state.managerUsers))
     }
 
-    func tell(_ record: DeniedRecord) {
+    func notify(_ record: DeniedRecord) {
         guard let user = record.user else { return }
-        stream.tell(push(record), to: presence.sessions(of: [user]))
+        stream.notify(push(record), to: presence.sessions(of: [user]))
     }
 
     private func push(_ record: HeldRecord) -> Push {
@@ -31,28 +31,28 @@ extension RoomActor {
     }
 
     /// A session that comes back may not have heard of it.
-    func tellDenials(to arrival: Arrival, at now: Timestamp) {
+    func sendDenials(to arrival: Arrival, at now: Timestamp) {
         guard let since = arrival.request.since, arrival.request.epoch == epoch, !arrival.call.caller.anonymous else {
             return
         }
         let address = arrival.call.address
         for record in state.denials(of: arrival.call.caller.user, since: since, at: now) {
-            stream.tell(
+            stream.notify(
                 push(record), to: [(Lane(node: address.node, number: address.lane), [address.session])])
         }
     }
 
     /// The sessions of a lane may not have heard of it from a leader before this one.
-    func tellHeld(to lane: Lane, since seq: UInt64) {
+    func sendHeld(to lane: Lane, since seq: UInt64) {
         let sessions = { (users: [UserID]) in self.presence.sessions(of: users).filter { $0.lane == lane } }
         let now = context.now()
         for record in state.denials(since: seq, at: now).suffix(Self.toldAgainMax) {
-            if let user = record.user { stream.tell(push(record), to: sessions([user])) }
+            if let user = record.user { stream.notify(push(record), to: sessions([user])) }
         }
         let waiting = state.held(since: seq).suffix(Self.toldAgainMax)
         guard !waiting.isEmpty else { return }
         let managers = sessions(state.managerUsers)
-        for record in waiting { stream.tell(push(record), to: managers) }
+        for record in waiting { stream.notify(push(record), to: managers) }
     }
 
     // MARK: - App-wide sanctions

@@ -20,7 +20,7 @@ extension RoomActor {
 
     /// A page of messages, of everything that has been applied.
     func page(_ request: HistoryRequest, for reader: HistoryReader? = nil) async throws(ChatError)
-        -> ChatModel.HistoryPage
+        -> HistoryPage
     {
         var query = HistoryQuery(
             incarnation: try requireLife(), order: request.ascending ? .ascending : .descending, limit: request.limit)
@@ -35,7 +35,7 @@ extension RoomActor {
         }
         do {
             let messages = try page.rows.map { mindingRecalls(try HistoryCodec.decode($0.payload), since: erasures) }
-            return ChatModel.HistoryPage(messages: messages, more: page.more)
+            return HistoryPage(messages: messages, more: page.more)
         } catch {
             throw ChatError(.internal, "history can't be read")
         }
@@ -67,7 +67,7 @@ extension RoomActor {
     }
 
     /// A page of rows, of everything that has been applied.
-    func rows(_ query: HistoryQuery, for reader: HistoryReader? = nil) async throws(ChatError) -> History.HistoryPage {
+    func rows(_ query: HistoryQuery, for reader: HistoryReader? = nil) async throws(ChatError) -> StoredPage {
         await writtenRows()
         var query = query
         query.visibleSince = visibleSince

@@ -64,9 +64,9 @@ extension RoomActor {
             break
         case .operation(let operation):
             guard (waiting.holds[key]?.calls.count ?? 0) < Self.waitingCallsMax else {
-                let error = ChatError(.tooOften, "wait for earlier turn.answers", retryAfterMs: 1000)
+                let error = ChatError(.tooOften, "wait for earlier answers", retryAfterMs: 1000)
                 if case .enter = operation {
-                    return tell(call, .entered(call.address.session, request: call.request, .failure(error)))
+                    return notify(call, .entered(call.address.session, request: call.request, .failure(error)))
                 }
                 return reply(call, .failure(error))
             }

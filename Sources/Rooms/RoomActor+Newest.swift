@@ -137,7 +137,7 @@ extension RoomActor {
             result.missed = newest(wanted, bytesMax: bytesMax)
             return (bytesMax, nil)
         }
-        tellMissed(page.messages, after: after, to: arrival.call.address)
+        sendMissed(page.messages, after: after, to: arrival.call.address)
         return (page.messages.byteCount, after)
     }
 

@@ -36,7 +36,7 @@ extension RoomActor {
             switch effect {
             case .kick(let visitor, let reason):
                 cancelReads(of: visitor.key)
-                stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: nil))
+                stream.notify(visitor.lane, .kicked(visitor.key.session, reason, ext: nil))
             case .arrived(let user):
                 graces.arrive(user)
                 offer(.enter, user, presence.profile(of: user))
@@ -115,7 +115,7 @@ extension RoomActor {
         for user in Set(visitors.map(\.user)) { offer(.exit, user, nil) }
         for visitor in visitors where !visitor.isRobot {
             cancelReads(of: visitor.key)
-            stream.tell(visitor.lane, .kicked(visitor.key.session, reason, ext: ext))
+            stream.notify(visitor.lane, .kicked(visitor.key.session, reason, ext: ext))
         }
     }
 
@@ -129,7 +129,7 @@ extension RoomActor {
     private func show(online: Int64) {
         var writer = stream.blankWriter
         writer.append(.online(OnlinePush(room: id, online: online)))
-        stream.tellEverybody(.frame(writer.frame(.status)))
+        stream.publishToEverybody(.frame(writer.frame(.status)))
     }
 
     // MARK: - Listings

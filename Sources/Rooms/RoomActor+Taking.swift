@@ -19,11 +19,11 @@ extension RoomActor {
             presence.move(key, lane: lane.number, encoding: call.address.encoding)
             presence.setAway(key, stay.isAway)
             suspend(lane, isNew: false)
-            if let visitor = presence.visitor(key) { tellVoice(of: visitor, at: context.now()) }
+            if let visitor = presence.visitor(key) { publishVoice(of: visitor, at: context.now()) }
             return
         }
         if let cause = exclusion(of: call.caller, stay) {
-            return stream.tell(lane, .kicked(key.session, cause.reason, ext: cause.ext))
+            return stream.notify(lane, .kicked(key.session, cause.reason, ext: cause.ext))
         }
         var visitor = Visitor(
             key: key, laneNumber: lane.number, user: call.caller.user, profile: stay.profile,
@@ -34,7 +34,7 @@ extension RoomActor {
         visitor.addressHash = call.caller.addressHash
         visitor.revivedAt = call.caller.revivedAt
         if presence.isSuperseded(visitor, ledSince: ledSince) {
-            return stream.tell(lane, .kicked(key.session, .conflictingLogin, ext: nil))
+            return stream.notify(lane, .kicked(key.session, .conflictingLogin, ext: nil))
         }
         // Everybody has been told that it left: everybody is told that it is back. A session that was here before this
         // leader led is announced without a notification.
@@ -45,7 +45,7 @@ extension RoomActor {
         // This leader may have proposed a kick of its user already: what it asks for waits for that.
         holdIfThrownOut(visitor.user, key)
         suspend(lane, isNew: isNew)
-        tellVoice(of: visitor, at: context.now())
+        publishVoice(of: visitor, at: context.now())
     }
 
     // MARK: - Copies of a session
@@ -61,7 +61,7 @@ extension RoomActor {
         }
         let (own, others) = (call.caller.revivedAt ?? Timestamp(.min), other.revivedAt ?? Timestamp(.min))
         if own < others {
-            if let at = other.revivedAt { tell(call, .takenOver(TakenSession(session: key.session, at: at))) }
+            if let at = other.revivedAt { notify(call, .takenOver(TakenSession(session: key.session, at: at))) }
             return true
         }
         switch body {
@@ -72,7 +72,7 @@ extension RoomActor {
                 return false
             }
             takeOver(other.key, key, call)
-            stream.tell(other.lane, .takenOver(TakenSession(session: key.session, at: own)))
+            stream.notify(other.lane, .takenOver(TakenSession(session: key.session, at: own)))
         default: break
         }
         return false
@@ -158,9 +158,9 @@ extension RoomActor {
     /// see.
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
         stream.follow(place, lane, number: number, room: id, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
-        stream.tell(lane, .silence(desk.toldMuted))
-        tellTotals(to: lane)
-        tellHeld(to: lane, since: place.epoch == epoch ? place.seq : 0)
+        stream.notify(lane, .silence(desk.toldMuted))
+        publishTotals(to: lane)
+        sendHeld(to: lane, since: place.epoch == epoch ? place.seq : 0)
     }
 
     // MARK: - Nodes that are gone

@@ -13,7 +13,7 @@ extension RoomActor {
     func take(_ batch: TapBatch, from lane: Lane) {
         if let results = state.counted(batch) {
             // Applied, so it is on disk at a majority.
-            return stream.tell(lane, .taps(window: batch.window, .success(results)))
+            return stream.notify(lane, .taps(window: batch.window, .success(results)))
         }
         // The lane asks again before the log has decided: one proposal is enough.
         if let window = tapsProposed[batch.life], batch.window <= window { return }
@@ -42,7 +42,7 @@ extension RoomActor {
 
     /// Called with each tick of the host while totals have changed.
     /// - Returns: whether it is too early.
-    func tellTotals() -> Bool {
+    func publishTotals() -> Bool {
         let now = context.loop.nowMilliseconds
         if let toldAt = totals.toldAt, now < toldAt + UInt64(context.policy.tallyPushMilliseconds) { return true }
         let changed = totals.changed
@@ -53,17 +53,17 @@ extension RoomActor {
         totals.toldAt = now
         touch()
         // Some have gone: no lane tells them again.
-        if counts.count < changed.count { stream.tellEverybody(.frame(frame(of: [[], present]))) }
+        if counts.count < changed.count { stream.publishToEverybody(.frame(frame(of: [[], present]))) }
         // One frame for each encoding, for all viewers of all nodes.
-        if !counts.isEmpty { stream.tellEverybody(.frame(frame(of: [counts]))) }
+        if !counts.isEmpty { stream.publishToEverybody(.frame(frame(of: [counts]))) }
         return false
     }
 
     /// A lane that was told something by another leader, or may have lost something, gets all totals, in place of what it
     /// was told before.
-    func tellTotals(to lane: Lane) {
+    func publishTotals(to lane: Lane) {
         let all = state.writtenTallies + state.pollCounts
-        if !all.isEmpty { stream.tell(lane, .frame(frame(of: [all]))) }
+        if !all.isEmpty { stream.notify(lane, .frame(frame(of: [all]))) }
     }
 
     /// A push for each list. One without totals begins a restatement: lanes take what follows in place of what they were

@@ -175,7 +175,7 @@ actor RoomActor {
             set.apply(to: &profile)
             presence.setProfile(member.user, profile)
             for visitor in presence.visitors(of: member.user) where !visitor.isRobot {
-                stream.tell(visitor.lane, .profile(visitor.key.session, profile))
+                stream.notify(visitor.lane, .profile(visitor.key.session, profile))
             }
         }
         // An ack goes before the sender's own push.
@@ -197,7 +197,7 @@ actor RoomActor {
         case .catalogue(let change):
             if change.kind == .member, let user = UserID(change.key) {
                 presence.setRole(user, state.role(of: user))
-                tellVoices(of: user)
+                publishVoices(of: user)
             }
             if case .queue(let element, _)? = change.value { noteOwner(of: element) }
             if change.kind == .tally { noteTotal(of: change.key) }
@@ -206,7 +206,7 @@ actor RoomActor {
             rows.catalogue.append(row(change, incarnation, stamp.index))
         case .roomChanged:
             turn.roomChange = stamp.index
-            tellSilence()
+            publishSilence()
             desk.window.highPerSecond = Self.highPerSecond(state, context.policy)
         case .keepCopies(let copies):
             rows.copies = copies
@@ -252,8 +252,8 @@ actor RoomActor {
             publish(message)
             offerUnkept(message)
         case .leaveOut(let seqs): leaveOut(seqs, at: stamp.time)
-        case .held(let record): tell(record)
-        case .denied(let record): tell(record)
+        case .held(let record): notify(record)
+        case .denied(let record): notify(record)
         case .kick(let user, let reason, let ext):
             tail.noteKick(user, at: stamp.time, PutOut(reason, ext: ext))
             leave(presence.kick(user: user), reason, ext)
@@ -314,8 +314,8 @@ actor RoomActor {
             if case .refused(let error) = result { batches.refused(error) }
         case .taps(let lane, let window):
             switch result {
-            case .tapped(let results): stream.tell(lane, .taps(window: window, .success(results)))
-            case .refused(let error): stream.tell(lane, .taps(window: window, .failure(error)))
+            case .tapped(let results): stream.notify(lane, .taps(window: window, .success(results)))
+            case .refused(let error): stream.notify(lane, .taps(window: window, .failure(error)))
             default: break
             }
         case .server(let to):
@@ -329,7 +329,7 @@ actor RoomActor {
             guard let request = to.request else { return }
             var isRefused = false
             if case .refused = result { isRefused = true }
-            stream.tell(
+            stream.notify(
                 Lane(node: to.address.node, number: to.address.lane),
                 .reply(
                     to.address.session, request: request,
@@ -412,7 +412,7 @@ actor RoomActor {
     ///   - end: until when enters are answered, by `EventLoop.nowNanoseconds`.
     func takeTurn(term: UInt64, untilNanoseconds end: UInt64) -> TurnResult {
         turn.dirt = .clean
-        tellLeftOut(at: context.now())
+        publishLeftOut(at: context.now())
         turn.unwrittenFrom = nil
         settleArrivals(untilNanoseconds: end)
         if arrivals.isEmpty { endMissedPages() }

@@ -194,7 +194,7 @@ public final class RoomHost: Sendable {
         onLoop(Int(request.shard.number) % loops.count) { $0.receive(request, from: node) }
     }
 
-    /// A lane of a node, maybe this one, announces its sessions of some rooms anew: in the order of its calls.
+    /// A lane of a node, maybe this one, announces its sessions of some rooms anew, in the order of its calls.
     public func receive(_ recount: LaneRecount, from node: NodeID) {
         var byLoop: [Int: [(ShardID, RoomID)]] = [:]
         for room in recount.rooms {
@@ -225,8 +225,8 @@ public final class RoomHost: Sendable {
     }
 
     /// The connection to a node has ended: its gateway's sessions are away, and it leads nothing that others know of.
-    public func lost(_ node: NodeID) {
-        for number in loops.indices { onLoop(number) { $0.lost(node) } }
+    public func onNodeLost(_ node: NodeID) {
+        for number in loops.indices { onLoop(number) { $0.onNodeLost(node) } }
     }
 
     /// The shards that this node leads, for a node that it has just been connected to.

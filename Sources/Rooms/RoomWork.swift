@@ -18,7 +18,7 @@ enum RoomWork {
 
     private var request: RoomRequest? { if case .request(let request) = self { request } else { nil } }
 
-    /// Whose it is; nil for what no session asks.
+    /// The session that asks; nil for the server API.
     var key: PresenceKey? { request?.session.map { PresenceKey($0.address) } }
 
     /// Whether it may wait where so many wait already.

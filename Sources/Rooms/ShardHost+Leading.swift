@@ -25,7 +25,7 @@ extension ShardHost {
 
     func logDidChangeLeadership(_ log: GroupLog) {
         willChangeLeadership()
-        tellWhoIsHeard()
+        publishHeard()
         webhook?.reset()
         guard ledTerm != log.term || !log.isEstablished else { return }
         hasFoundRoomsToRecover = false
@@ -56,7 +56,7 @@ extension ShardHost {
             room.assumeIsolated { $0.lead(at: now) }
             publisher.markDirty(room)
         }
-        context.sink.leads(ShardNotice(shard: shard, term: log.term))
+        context.sink.onLeading(ShardNotice(shard: shard, term: log.term))
     }
 
     /// This leader's presence means nothing to the next one. Rooms leave memory: what they wait for belongs to this
@@ -73,12 +73,12 @@ extension ShardHost {
         agenda.removeAll()
         rooms.removeActive()
         roomsToRecover = []
-        context.sink.leadsNoMore(shard)
+        context.sink.onLeadingEnded(shard)
     }
 
     /// A node can't be reached: its gateway's sessions are away.
-    func lost(_ node: NodeID) {
-        replica?.lost(node)
+    func onNodeLost(_ node: NodeID) {
+        replica?.onNodeLost(node)
         // Connected again, it says anew who is here, and asks again what has no answer.
         _ = rooms.takeWaiting { $0.key?.node == node }
         early.removeAll { $0.key?.node == node }
@@ -93,23 +93,23 @@ extension ShardHost {
     // MARK: - Who else leads
 
     /// Others know of a leader that stands still only when their link to it has been silent for long.
-    private func tellWhoIsHeard() {
+    private func publishHeard() {
         if let leader = log.leader.flatMap({ NodeID($0.node) }), !log.isLeader {
             let notice = ShardNotice(shard: shard, term: log.term)
             followed.follow(leader, notice)
-            context.sink.confirms(leader, notice)
+            context.sink.onLeaderConfirmed(leader, notice)
         } else if log.isLeader {
             followed.forget()
         } else if log.hasFailed || !log.takesWrites {
             // It is this replica that has gone silent, not the leader.
-        } else if log.membership.voters.contains(context.server), let silent = followed.doubt() {
-            context.sink.suspects(silent.node, silent.notice)
+        } else if log.membership.voters.contains(context.server), let silent = followed.suspect() {
+            context.sink.onLeaderSuspected(silent.node, silent.notice)
         }
     }
 
     /// A replica that the group has gone on without hears nobody for ever.
-    func endDoubt() {
-        if let trusted = followed.tick() { context.sink.confirms(trusted.node, trusted.notice) }
+    func endSuspicion() {
+        if let trusted = followed.tick() { context.sink.onLeaderConfirmed(trusted.node, trusted.notice) }
     }
 
     // MARK: - On demand

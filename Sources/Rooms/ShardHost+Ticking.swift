@@ -10,7 +10,7 @@ import Webhooks
 extension ShardHost {
     /// The work of the shard beside its rooms: once a second.
     func tick() {
-        endDoubt()
+        endSuspicion()
         // A replica that can't write what it is told would answer nobody sooner or later, and what was not written
         // can't be read until then.
         let takesRows = storage.health.takesRows

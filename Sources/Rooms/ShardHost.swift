@@ -57,8 +57,6 @@ final class ShardHost: GroupLogDelegate {
     /// Deleted rooms that can be had back, as last counted, and those that were deleted since.
     var deletedRooms = 0
     var hasCountedDeletedRooms = false
-    /// A share of the sessions of a lost node is left for the next turn.
-    var isEndingGraces = false
     /// Called before this shard's leadership, won or lost, has any consequence.
     var willChangeLeadership: () -> Void = {}
     /// Called when this shard has work for the end of the turn and had none before.
@@ -294,5 +292,5 @@ final class ShardHost: GroupLogDelegate {
     func closeBarrageWindows() { publisher.closeBarrageWindows() }
 
     /// Tells viewers of changed totals.
-    func tellTotals() { publisher.tellTotals() }
+    func publishTotals() { publisher.publishTotals() }
 }

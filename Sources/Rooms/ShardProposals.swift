@@ -30,7 +30,7 @@ struct ShardProposals {
     /// Commands that are not committed yet.
     var count: Int { staged.count + pending.count }
 
-    /// Whose commands no proposal has taken yet.
+    /// Rooms with commands that no proposal has taken yet.
     var stagedRooms: Set<RoomID> { Set(staged.map(\.content.command.room)) }
 
     /// Whether commands of the room are proposed and not committed.

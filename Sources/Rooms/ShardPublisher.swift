@@ -87,12 +87,12 @@ final class ShardPublisher {
     }
 
     /// Tells viewers of changed totals, where that is not too early.
-    func tellTotals() {
+    func publishTotals() {
         guard !totalsRooms.isEmpty else { return }
         let rooms = totalsRooms
         totalsRooms = []
         for room in rooms {
-            if room.assumeIsolated({ $0.tellTotals() }) { totalsRooms.append(room) } else { markDirty(room) }
+            if room.assumeIsolated({ $0.publishTotals() }) { totalsRooms.append(room) } else { markDirty(room) }
         }
     }
 

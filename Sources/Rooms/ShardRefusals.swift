@@ -30,7 +30,7 @@ struct ShardRefusals {
         switch request.origin {
         case .session(let session):
             guard let number = session.request else { return }
-            tell(.retry(session.address.session, request: number), session.address, request.room)
+            notify(.retry(session.address.session, request: number), session.address, request.room)
         case .server(let server):
             outbox.add(ServerAnswer(to: server, .retry), to: server.node)
         }
@@ -64,7 +64,7 @@ struct ShardRefusals {
             } else {
                 output = .reply(session.address.session, request: number, .failure(error))
             }
-            tell(output, session.address, request.room)
+            notify(output, session.address, request.room)
         case .server(let server):
             outbox.add(ServerAnswer(to: server, .answered(.failure(error))), to: server.node)
         }
@@ -81,7 +81,7 @@ struct ShardRefusals {
                 isInDoubt
                 ? RoomOutput.retry(to.address.session, request: request)
                 : .reply(to.address.session, request: request, .failure(error))
-            tell(output, to.address, proposal.command.room)
+            notify(output, to.address, proposal.command.room)
         case .batch(let batches): batches.refused(error)
         case .taps(let lane, let window):
             // In doubt, the lane sends it again under the same number.
@@ -94,7 +94,7 @@ struct ShardRefusals {
         }
     }
 
-    private func tell(_ output: RoomOutput, _ address: SessionAddress, _ room: RoomID) {
+    private func notify(_ output: RoomOutput, _ address: SessionAddress, _ room: RoomID) {
         outbox.add(
             NodePublication(room: room, term: log.term, lanes: [], outputs: [.lane(address.lane, output)]),
             to: address.node)

@@ -6,7 +6,6 @@ public struct DatabaseOptions: Sendable, Hashable {
         case full = "FULL"
         /// At checkpoints only: a power cut may lose the newest commits, never the order of commits.
         case normal = "NORMAL"
-        case off = "OFF"
     }
 
     /// Opens for reading only. Otherwise for reading and writing.

@@ -23,7 +23,7 @@ struct SchemaWalker<Mode: SchemaWalkMode>: FieldWalker {
     static var describesSchema: Bool { Mode.describesSchema }
     var enforcesLimits: Bool { false }
 
-    /// In an answer, what is shown is there; in a request it may be left out.
+    /// An answer has every field that is shown; a request may leave it out.
     let isRequest: Bool
     private(set) var properties: [Schema.Property] = []
     /// The messages that fields are made of.

@@ -61,7 +61,7 @@ extension Session {
         }
         caller.revivedAt = revivedAt
         rely(on: connection.claims, at: now)
-        var effects = tellMoved()
+        var effects = sendMoved()
         // In front of the reply, on which clients enter their rooms again.
         for kick in untoldKicks { effects.append(.push(.kicked(kick))) }
         untoldKicks = []
@@ -84,13 +84,13 @@ extension Session {
         presence = .away(sinceMilliseconds: now)
         entering = []
         requests.connectionEnded()
-        return rooms.map { .tell($0, .away) }
+        return rooms.map { .notify($0, .away) }
     }
 
     /// The session has come here while its client went again: it is in its grace.
     public mutating func onArriveAlone(nowMilliseconds now: UInt64) -> [Effect] {
         presence = .away(sinceMilliseconds: now)
-        return tellMoved() + rooms.map { .tell($0, .away) }
+        return sendMoved() + rooms.map { .notify($0, .away) }
     }
 
     /// Whether the grace is over.
@@ -103,7 +103,7 @@ extension Session {
     public mutating func end() -> [Effect] {
         presence = .ended
         defer { (rooms, stays, voices, entering, enteredBy) = ([], [:], [:], [], [:]) }
-        return rooms.map { .parted($0) } + rooms.map { .tell($0, .left) }
+        return rooms.map { .parted($0) } + rooms.map { .notify($0, .left) }
     }
 
     /// A user who was put offline has left, without a grace. The holder ends the session behind the effects.
@@ -155,9 +155,9 @@ extension Session {
     }
 
     /// Its rooms are told where it is from now on.
-    private mutating func tellMoved() -> [Effect] {
+    private mutating func sendMoved() -> [Effect] {
         let former = formerNode
         formerNode = nil
-        return rooms.map { .tell($0, .moved(from: former)) }
+        return rooms.map { .notify($0, .moved(from: former)) }
     }
 }

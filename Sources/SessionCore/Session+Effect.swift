@@ -6,7 +6,7 @@ extension Session {
     /// An act of the session's holder that an input causes.
     public enum Effect: Sendable, Hashable {
         /// Tells the leader of a room.
-        case tell(RoomID, RoomNews)
+        case notify(RoomID, RoomNews)
         /// Counts the session as one that is in the room.
         case joined(RoomID)
         /// Counts it no longer, and ends the view of its connection.

@@ -7,7 +7,7 @@ extension Session {
         guard isIn(room) else { return [] }
         noteLeave(of: room)
         var effects = part(room)
-        effects.append(.tell(room, .left))
+        effects.append(.notify(room, .left))
         return effects
     }
 }

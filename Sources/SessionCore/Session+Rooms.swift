@@ -26,7 +26,7 @@ extension Session {
             // It was given up, or answered by another leader. A newer one that is under way would be undone by a leave.
             guard case .success = answer.result, !isIn(room), !isEntering(room) else { return [] }
             noteLeave(of: room)
-            return [.tell(room, .left)]
+            return [.notify(room, .left)]
         }
         let asked = answer.request.flatMap { requests.end($0) }
         let isUndone = answer.request.flatMap { request in leftBehind[room].map { request <= $0 } } ?? false
@@ -39,7 +39,7 @@ extension Session {
             return asked.map { [.reply($0, .failure(error))] } ?? []
         case .success where !mayEnter(room):
             // The token has been replaced by a narrower one since it asked.
-            var effects = [Effect.tell(room, .left)]
+            var effects = [Effect.notify(room, .left)]
             if let asked { effects.append(.reply(asked, .failure(Self.forbidden(room)))) }
             return effects
         case .success(let result):
@@ -63,10 +63,10 @@ extension Session {
         // It may have asked again, and have its answer.
         guard !isIn(room) else { return [] }
         // Its token may be a narrower one by now.
-        guard mayEnter(room) else { return [.tell(room, .left)] }
+        guard mayEnter(room) else { return [.notify(room, .left)] }
         var effects = join(room, result, notifyExt: nil, at: now)
-        effects.append(.tell(room, .moved(from: nil)))
-        if !isConnected { effects.append(.tell(room, .away)) }
+        effects.append(.notify(room, .moved(from: nil)))
+        if !isConnected { effects.append(.notify(room, .away)) }
         return effects
     }
 
@@ -96,7 +96,7 @@ extension Session {
         var effects = part(room)
         if isAnnounced, !isEntering {
             noteLeave(of: room)
-            effects.append(.tell(room, .left))
+            effects.append(.notify(room, .left))
         }
         // One that moves while it is put out may hear it twice.
         guard isHere else { return effects }

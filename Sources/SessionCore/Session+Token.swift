@@ -90,7 +90,7 @@ extension Session {
         var effects: [Effect] = []
         for room in rooms where !mayEnter(room) {
             effects += part(room)
-            effects.append(.tell(room, .left))
+            effects.append(.notify(room, .left))
             if isConnected { effects.append(.push(.kicked(KickedPush(room: room, reason: .tokenRevoked)))) }
         }
         return effects

@@ -35,8 +35,8 @@ public struct GossipConfiguration: Sendable, Hashable {
     /// A node that has started begins with such intervals and doubles them: nodes that start together know few others
     /// from the one that they join through, and learn the rest from each other.
     public var firstPushPullInterval = Duration.seconds(1)
-    /// Between two attempts to reach a dead member or, for a node that is alone, the addresses given to `join`: two
-    /// halves of a network that hold each other for dead find together again by nothing else.
+    /// Between two attempts to reach a dead member or, for a node that is alone, the addresses given to `join`: this
+    /// alone lets two halves of a network find each other again when each has declared the other one dead.
     public var reconnectInterval = Duration.seconds(10)
     /// A member that is dead or has left is forgotten after that.
     public var deadRetention = Duration.seconds(3_600)
@@ -44,7 +44,7 @@ public struct GossipConfiguration: Sendable, Hashable {
     public var membersMax = 256
     /// Pings for others under way. Beyond it, requests are not served: SWIM has other helpers.
     public var relaysMax = 64
-    /// Bytes of a packet before it is sealed; with the seal (`GossipSeal`) at most 1,400.
+    /// Bytes of a packet before it is sealed; with the seal (`PacketSealer`) at most 1,400.
     public var packetBytesMax = 1_340
     /// A node that leaves says so for at most that long.
     public var leaveTimeout = Duration.seconds(5)

@@ -7,7 +7,7 @@ extension GossipMembership {
     ///
     /// - Parameter isNews: whether it is passed on if it is new here.
     mutating func hear(alive member: GossipMember, _ heard: UInt64, isNews: Bool = true, _ now: Duration) {
-        guard isBelievable(alive: heard) else { return }
+        guard admits(alive: heard) else { return }
         guard member.node != node else {
             hear(aliveSelf: member, heard)
             return
@@ -49,7 +49,7 @@ extension GossipMembership {
     mutating func hear(
         suspect suspected: NodeID, _ heard: UInt64, by suspecter: NodeID, isWitness: Bool = false, _ now: Duration
     ) {
-        guard isBelievable(heard) else { return }
+        guard admits(heard) else { return }
         guard suspected != node else {
             refute(heard)
             return
@@ -81,7 +81,7 @@ extension GossipMembership {
     }
 
     mutating func hear(dead gone: NodeID, _ heard: UInt64, by witness: NodeID, _ now: Duration) {
-        guard isBelievable(heard) else { return }
+        guard admits(heard) else { return }
         guard gone != node else {
             refute(heard)
             return
@@ -110,7 +110,7 @@ extension GossipMembership {
             guard let record = members[suspected]?.record, let suspicion = suspicions[suspected] else { continue }
             if suspicion.hasAsked {
                 hear(dead: suspected, record.incarnation, by: node, now)
-                tellOfItsDeath(record.member)
+                sendDeath(record.member)
             } else {
                 suspicions[suspected]?.ask(at: now)
                 effects.append(.pushPull(with: record.member.gossipAddress))
@@ -122,7 +122,7 @@ extension GossipMembership {
     /// Merges another node's knowledge of one member.
     mutating func merge(_ record: GossipRecord, isNews: Bool, _ now: Duration) {
         let subject = record.member.node
-        guard isBelievable(alive: record.incarnation) else { return }
+        guard admits(alive: record.incarnation) else { return }
         guard subject != node else {
             record.status == .alive ? hear(aliveSelf: record.member, record.incarnation) : refute(record.incarnation)
             return
@@ -134,7 +134,7 @@ extension GossipMembership {
             hear(alive: record.member, record.incarnation, isNews: isNews, now)
             hear(suspect: subject, record.incarnation, by: node, now)
         case .dead:
-            // Whom nobody here has known is not news.
+            // A member that nobody here has known is not news.
             guard let known = members[subject] else { return }
             guard known.isAlive else {
                 hear(dead: subject, record.incarnation, by: node, now)

@@ -196,7 +196,7 @@ public struct GossipMembership: Sendable {
 
     /// Something else than gossip says that the node may be gone, such as the end of a connection. It is pinged at once;
     /// if it answers, nothing has happened.
-    public mutating func mayBeGone(_ node: NodeID, now: Duration) {
+    public mutating func onNodeLost(_ node: NodeID, now: Duration) {
         guard members[node]?.record.status == .alive else { return }
         hint(at: node)
         followHints(now)
@@ -297,12 +297,12 @@ public struct GossipMembership: Sendable {
             send([], to: member.gossipAddress)
         }
         for member in pick(1, where: { $0.record.status == .dead && now - $0.since < toTheDead }) {
-            tellOfItsDeath(member)
+            sendDeath(member)
         }
     }
 
     /// So that it refutes if it lives.
-    mutating func tellOfItsDeath(_ member: GossipMember) {
+    mutating func sendDeath(_ member: GossipMember) {
         guard let incarnation = members[member.node]?.record.incarnation else { return }
         effects.append(.send([.dead(incarnation: incarnation, member.node, by: node)], to: member.gossipAddress))
     }
@@ -350,19 +350,4 @@ public struct GossipMembership: Sendable {
 
 extension GossipMembership.Known {
     var isAlive: Bool { record.status == .alive || record.status == .suspect }
-}
-
-/// A small generator, so that a seed decides everything (Steele, Lea, Flood 2014).
-struct SplitMix64: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }

@@ -15,7 +15,7 @@ public enum GossipMessage: Hashable, Sendable {
     /// `by` the node itself: it has left.
     case dead(incarnation: UInt64, NodeID, by: NodeID)
 
-    /// Whom a piece of news is about; nil for probes.
+    /// The member that a piece of news is about; nil for probes.
     var subject: NodeID? {
         switch self {
         case .ping, .pingRequest, .ack, .nack: nil

@@ -18,14 +18,14 @@ extension GossipMembership {
     }
 
     /// Whether an accusation in that incarnation is believed.
-    mutating func isBelievable(_ heard: UInt64) -> Bool {
+    mutating func admits(_ heard: UInt64) -> Bool {
         guard heard > incarnationMax else { return true }
         refusedIncarnations &+= 1
         return false
     }
 
     /// Whether what a member says of itself in that incarnation is believed.
-    mutating func isBelievable(alive heard: UInt64) -> Bool {
+    mutating func admits(alive heard: UInt64) -> Bool {
         guard heard > incarnationMax + Self.refutationSlack else { return true }
         refusedIncarnations &+= 1
         return false

@@ -34,7 +34,7 @@ public final class MembershipDriver {
     private var incoming: [ObjectIdentifier: StateExchange] = [:]
     private var strangers: StrangerPlaces<ObjectIdentifier>
     private var outgoing: [ObjectIdentifier: StateExchange] = [:]
-    /// Whom an exchange was begun with that has not ended: one at a time with each.
+    /// Nodes with which an exchange was begun that has not ended: one at a time with each.
     private var asked: Set<GossipAddress> = []
     private var isClosed = false
 
@@ -118,9 +118,9 @@ public final class MembershipDriver {
     }
 
     /// Something else than gossip says that the node may be gone: it is asked at once. If it answers, nothing happens.
-    public func mayBeGone(_ node: NodeID) {
+    public func onNodeLost(_ node: NodeID) {
         loop.checkIsolated()
-        handle { $0.mayBeGone(node, now: $1) }
+        handle { $0.onNodeLost(node, now: $1) }
     }
 
     /// Takes over other keys; `KeyRing` says in which order to rotate.

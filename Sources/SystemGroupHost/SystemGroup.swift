@@ -192,11 +192,11 @@ public final class SystemGroup: Sendable {
     }
 
     /// The connection to a node has ended.
-    public func lost(_ node: NodeID) {
+    public func onNodeLost(_ node: NodeID) {
         let parts = parts
         loop.execute {
-            parts.value?.driver.lost(node)
-            parts.value?.replica.lost(node)
+            parts.value?.driver.onNodeLost(node)
+            parts.value?.replica.onNodeLost(node)
         }
     }
 

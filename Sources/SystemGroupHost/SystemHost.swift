@@ -249,13 +249,13 @@ final class SystemHost: GroupLogDelegate {
     }
 
     private func failPending() {
-        let doubtful = pending
+        let uncertain = pending
         pending = [:]
-        fail(doubtful.values)
+        fail(uncertain.values)
     }
 
-    private func fail(_ doubtful: some Sequence<Pending>) {
-        for proposal in doubtful {
+    private func fail(_ uncertain: some Sequence<Pending>) {
+        for proposal in uncertain {
             proposal.completion(.failure(.failed(Self.unavailable("the system group's leader has changed"))))
         }
     }

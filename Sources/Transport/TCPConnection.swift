@@ -20,7 +20,7 @@ public final class TCPConnection: LoopHandle {
     /// The peer's port.
     public private(set) var remotePort = 0
 
-    /// Whom to tell. Set by the owner before it starts reading, cleared when the connection has closed.
+    /// The object to tell. Set by the owner before it starts reading, cleared when the connection has closed.
     public var handler: (any ConnectionHandler)?
 
     /// Whether it is read however much input the turn has had. For the few connections on which the others depend.
@@ -149,7 +149,7 @@ public final class TCPConnection: LoopHandle {
             { handle, _, buffer in
                 let connection = TCPConnection.from(handle.unsafelyUnwrapped.pointee.data)
                 // Without a buffer nothing is read, and the callback hears of it.
-                guard connection.mayRead() else {
+                guard connection.takeTurnToRead() else {
                     return buffer.unsafelyUnwrapped.pointee = uv_buf_t(base: nil, len: 0)
                 }
                 let memory = connection.loop.readBuffer
@@ -176,7 +176,7 @@ public final class TCPConnection: LoopHandle {
         }
     }
 
-    private func mayRead() -> Bool {
+    private func takeTurnToRead() -> Bool {
         let turn = exchange(&inputTurn, with: .free)
         return hasPriority || loop.takesInput() || turn == .due
     }

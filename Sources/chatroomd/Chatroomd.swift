@@ -51,7 +51,7 @@ struct Chatroomd: AsyncParsableCommand {
                 return
             }
             if !chatroom_allocator_is_ours() {
-                logger.notice("another allocator than jemalloc is in use; memory and CPU differ from what is documented")
+                logger.notice("another allocator than jemalloc is in use: memory and CPU differ from the documents")
             }
             let node = try await ChatroomNode(configuration: configuration, logger: logger, logControl: control)
             let group = ServiceGroup(

@@ -9,12 +9,12 @@ import Testing
         room.set(room.element("b", "v2", of: 1), by: 1, change: .offer)
         room.set(room.element("a", "v3", of: 1, version: 2), by: 1, change: .update)
         let batch = [room.element("a", "v4", of: 0, version: 3), room.element("b", "v5", of: 0, version: 2)]
-        room.tell(.queueBatchChanged(.batchUpdate, batch))
+        room.notify(.queueBatchChanged(.batchUpdate, batch))
         room.room.ledger.queueRead(room.room.viewers[0], QueueAnswer(seq: room.seq, elements: batch))
-        room.tell(.queueChanged(.poll, batch[0]))
+        room.notify(.queueChanged(.poll, batch[0]))
         room.room.ledger.seatTaken(room.room.viewers[1], batch[0])
         room.room.ledger.queueRead(room.room.viewers[1], QueueAnswer(seq: room.seq, elements: [batch[1]]))
-        room.tell(.queueChanged(.drop, nil))
+        room.notify(.queueChanged(.drop, nil))
         room.room.ledger.queueRead(room.room.viewers[1], QueueAnswer(seq: room.seq, elements: []))
         #expect(room.close() == [:])
     }
@@ -31,14 +31,14 @@ import Testing
 
     @Test func `a notification that does not fit to those before it is found`() throws {
         let faults: [(inout ReplayFixture) -> Void] = [
-            { $0.tell(.queueChanged(.offer, $0.element("a", "w", of: 1))) },
-            { $0.tell(.queueChanged(.update, $0.element("a", "w", of: 1, version: 3))) },
-            { $0.tell(.queueChanged(.update, $0.element("b", "w", of: 1, version: 2))) },
-            { $0.tell(.queueChanged(.poll, $0.element("a", "w", of: 0))) },
-            { $0.tell(.queueChanged(.poll, $0.element("b", "w", of: 0))) },
-            { $0.tell(.queueBatchChanged(.partClear, [$0.element("a", "v1", of: 0)])) },
-            { $0.tell(.queueBatchChanged(.batchUpdate, [])) },
-            { $0.tell(.queueChanged(.drop, $0.element("a", "v1", of: 0))) },
+            { $0.notify(.queueChanged(.offer, $0.element("a", "w", of: 1))) },
+            { $0.notify(.queueChanged(.update, $0.element("a", "w", of: 1, version: 3))) },
+            { $0.notify(.queueChanged(.update, $0.element("b", "w", of: 1, version: 2))) },
+            { $0.notify(.queueChanged(.poll, $0.element("a", "w", of: 0))) },
+            { $0.notify(.queueChanged(.poll, $0.element("b", "w", of: 0))) },
+            { $0.notify(.queueBatchChanged(.partClear, [$0.element("a", "v1", of: 0)])) },
+            { $0.notify(.queueBatchChanged(.batchUpdate, [])) },
+            { $0.notify(.queueChanged(.drop, $0.element("a", "v1", of: 0))) },
         ]
         for (index, fault) in faults.enumerated() {
             var room = try ReplayFixture()
@@ -53,7 +53,7 @@ import Testing
         room.room.ledger.seatWrite(room.room.viewers[0], key: "a", value: "lost")
         room.room.ledger.seatAnswered(value: "lost", .acked(nil))
         room.room.ledger.seatWrite(room.room.viewers[0], key: "a", value: "refused")
-        room.tell(.queueChanged(.offer, room.element("a", "refused", of: 0)))
+        room.notify(.queueChanged(.offer, room.element("a", "refused", of: 0)))
         room.room.ledger.seatAnswered(value: "refused", .refused)
         room.room.ledger.seatWrite(room.room.viewers[0], key: "b", value: "open")
         #expect(room.close() == [.queueDiffers: 2])
@@ -63,7 +63,7 @@ import Testing
         var room = try ReplayFixture()
         let element = room.element("a", "v1", of: 0)
         room.set(element, by: 0, change: .offer)
-        room.tell(.queueChanged(.poll, element))
+        room.notify(.queueChanged(.poll, element))
         room.room.ledger.seatTaken(room.room.viewers[0], element)
         room.room.ledger.seatTaken(room.room.viewers[1], element)
         #expect(room.close() == [.queueDiffers: 1])
@@ -86,7 +86,7 @@ import Testing
         let seat = room.element("a", "v1", of: 1, transient: true)
         room.set(seat, by: 1, change: .offer)
         room.room.ledger.leave(room.room.viewers[1], kicked: false)
-        if clears { room.tell(.queueBatchChanged(.partClear, [seat])) }
+        if clears { room.notify(.queueBatchChanged(.partClear, [seat])) }
         room.say(by: 0)
         let missed = room.history.filter { $0.seq > 1 }
         room.room.ledger.entry(room.room.viewers[1], at: room.seq, after: absence)

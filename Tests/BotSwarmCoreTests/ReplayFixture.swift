@@ -14,7 +14,7 @@ struct ReplayFixture {
 
     /// The next of the stream; every viewer who is here gets it.
     @discardableResult
-    mutating func tell(_ event: RoomEvent, time: Int64 = 0) -> UInt64 {
+    mutating func notify(_ event: RoomEvent, time: Int64 = 0) -> UInt64 {
         seq += 1
         publish(
             KeptSighting(
@@ -53,7 +53,7 @@ struct ReplayFixture {
     /// A change of the queue that a bot asks for and is answered.
     mutating func set(_ element: QueueElement, by index: Int, change: QueueChange) {
         room.ledger.seatWrite(room.viewers[index], key: element.key, value: element.value)
-        tell(.queueChanged(change, element))
+        notify(.queueChanged(change, element))
         room.ledger.seatAnswered(value: element.value, .acked(element))
     }
 

@@ -58,7 +58,7 @@ struct ServerModel {
         case 6: disconnect()
         case 7: resume()
         case 8: goSlow()
-        case 9: tellLosses()
+        case 9: sendLosses()
         case 10: repeatUnacked()
         default: break
         }
@@ -193,11 +193,11 @@ struct ServerModel {
         if unkept + barrage > 0 { peers[index].queue.append(.skipped(unkept: unkept, barrage: barrage)) }
     }
 
-    private mutating func tellLosses() {
-        for index in peers.indices where peers[index].isHere { tellLosses(index) }
+    private mutating func sendLosses() {
+        for index in peers.indices where peers[index].isHere { sendLosses(index) }
     }
 
-    private mutating func tellLosses(_ index: Int) {
+    private mutating func sendLosses(_ index: Int) {
         if !peers[index].untoldHoles.isEmpty {
             var ranges = peers[index].untoldHoles
             if breaks(.namesTooLittle) { ranges.removeFirst() }
@@ -252,7 +252,7 @@ struct ServerModel {
     mutating func finish() -> [Finding.Kind: Int] {
         for index in peers.indices {
             if !peers[index].isHere { resume(index) }
-            tellLosses(index)
+            sendLosses(index)
             deliver(index)
         }
         var history = stream

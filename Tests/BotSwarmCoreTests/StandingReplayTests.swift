@@ -6,13 +6,13 @@ import Testing
     @Test func `who is muted is not heard until he is unmuted`() throws {
         var room = try ReplayFixture()
         room.say(by: 1)
-        room.tell(.muted([room.user(1)], true))
+        room.notify(.muted([room.user(1)], true))
         room.say(by: 0)
-        room.tell(.muted([room.user(1)], false))
+        room.notify(.muted([room.user(1)], false))
         room.say(by: 1)
         #expect(room.close() == [:])
         var other = try ReplayFixture()
-        other.tell(.muted([other.user(1)], true))
+        other.notify(.muted([other.user(1)], true))
         other.say(by: 1)
         #expect(other.close() == [.heardAlthoughSilenced: 1])
     }
@@ -20,13 +20,13 @@ import Testing
     @Test func `a temporary mute ends on time, or when it is lifted`() throws {
         for (time, isWrong) in [(3_999, true), (4_000, false)] as [(Int64, Bool)] {
             var room = try ReplayFixture()
-            room.tell(.temporarilyMuted([room.user(1)], seconds: 3), time: 1_000)
+            room.notify(.temporarilyMuted([room.user(1)], seconds: 3), time: 1_000)
             room.say(by: 1, time: time)
             #expect(room.close() == (isWrong ? [.heardAlthoughSilenced: 1] : [:]))
         }
         var room = try ReplayFixture()
-        room.tell(.temporarilyMuted([room.user(1)], seconds: 3), time: 1_000)
-        room.tell(.temporaryMuteLifted([room.user(1)]), time: 1_100)
+        room.notify(.temporarilyMuted([room.user(1)], seconds: 3), time: 1_000)
+        room.notify(.temporaryMuteLifted([room.user(1)]), time: 1_100)
         room.say(by: 1, time: 1_200)
         #expect(room.close() == [:])
     }
@@ -34,7 +34,7 @@ import Testing
     @Test func `in a muted room only managers are heard`() throws {
         var room = try ReplayFixture()
         room.room.ledger.managers = [room.user(0)]
-        room.tell(.roomMuted(true))
+        room.notify(.roomMuted(true))
         room.say(by: 0)
         room.say(by: 1)
         #expect(room.close() == [.heardAlthoughSilenced: 1])
@@ -45,7 +45,7 @@ import Testing
             var room = try ReplayFixture()
             let n = room.room.send(.unkept, by: 1)
             if !isWrong { for index in 0...1 { room.room.receive(room.room.unkept(n, after: after, by: 1), index) } }
-            room.tell(.muted([room.user(1)], true))
+            room.notify(.muted([room.user(1)], true))
             if isWrong { for index in 0...1 { room.room.receive(room.room.unkept(n, after: after, by: 1), index) } }
             #expect(room.close() == (isWrong ? [.heardAlthoughSilenced: 1] : [:]))
         }
@@ -60,7 +60,7 @@ import Testing
             for hasReason in [true, false] {
                 var room = try ReplayFixture(viewers: 3)
                 if hasReason {
-                    room.tell(event(room))
+                    room.notify(event(room))
                     room.room.ledger.leave(room.room.viewers[1], kicked: false)
                 }
                 room.room.ledger.refusal(room.room.viewers[1], code, "a message", from: 0)
@@ -76,18 +76,18 @@ import Testing
         room.room.ledger.refuse(n, of: room.room.viewers[1])
         room.room.ledger.refusal(room.room.viewers[1], .muted, "a message", from: 0, n: n)
         room.say(by: 1)
-        room.tell(.muted([room.user(1)], true))
+        room.notify(.muted([room.user(1)], true))
         #expect(room.close() == [.wrongAnswer: 1])
     }
 
     @Test func `who was put out is out, and gets nothing more`() throws {
         var room = try ReplayFixture()
         room.room.ledger.entry(room.room.viewers[1], at: 0, after: nil)
-        room.tell(.kicked([room.user(1)]))
+        room.notify(.kicked([room.user(1)]))
         #expect(room.close() == [.hereAlthoughPutOut: 1])
 
         var other = try ReplayFixture()
-        other.tell(.kicked([other.user(1)]))
+        other.notify(.kicked([other.user(1)]))
         other.room.ledger.leave(other.room.viewers[1], kicked: true)
         other.say(by: 0)
         other.room.receive(other.history[1], 1)

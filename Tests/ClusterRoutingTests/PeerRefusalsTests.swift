@@ -69,7 +69,7 @@ import Testing
         let a = try Self.node("a")
         let answers = [1, RaftGroup.termMax, RaftGroup.termMax + 1].map { term in
             let mark = SnapshotMark(index: 4, term: term, membership: GroupMembership(voters: []))
-            return refusals.isBelievable(
+            return refusals.admits(
                 ReplicationMessage(group: .system, transfer: 1, .beginSnapshot(mark)), from: a)
         }
         #expect(answers == [true, true, false])

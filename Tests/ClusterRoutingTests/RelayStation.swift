@@ -58,8 +58,8 @@ final class RelayNode {
                 ups += 1
                 onUp(other, ups)
             case .down(let other):
-                intake?.lost(other)
-                tree.lost(other)
+                intake?.onNodeLost(other)
+                tree.onNodeLost(other)
                 router.note(other, reachedBy: nil)
                 ends[other, default: 0] += 1
             case .hasRoom, .failed: break

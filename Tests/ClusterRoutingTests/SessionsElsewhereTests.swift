@@ -46,7 +46,7 @@ import Testing
         // Until the question has been asked, its end is no news.
         let ending = Task { [nodes, birthplace] in
             while !Task.isCancelled {
-                nodes.questions.lost(birthplace)
+                nodes.questions.onNodeLost(birthplace)
                 try? await Task.sleep(for: .milliseconds(1))
             }
         }

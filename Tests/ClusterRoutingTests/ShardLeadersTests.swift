@@ -13,34 +13,34 @@ import WaitTestKit
     init() throws { node = try #require(NodeID("n2")) }
 
     /// A gateway loop that begins now is told all there is.
-    private func tell(_ leaders: ShardLeaders, _ open: inout OpenRequests) {
+    private func notify(_ leaders: ShardLeaders, _ open: inout OpenRequests) {
         leaders.repeatAll { node, notice, isHeard in
-            _ = open.leads(node, notice.shard, term: notice.term)
-            if !isHeard { open.suspects(node, notice.shard, term: notice.term, at: 0) }
+            _ = open.onLeader(node, notice.shard, term: notice.term)
+            if !isHeard { open.onLeaderSuspected(node, notice.shard, term: notice.term, at: 0) }
         }
     }
 
     @Test func `a gateway that begins while a leader is doubted asks it as soon as it is heard again`() {
         let leaders = ShardLeaders()
-        leaders.leads(node, notice)
+        leaders.onLeader(node, notice)
         let wasKnown = leaders.note(node, notice, isHeard: false)
         var open = OpenRequests()
-        tell(leaders, &open)
+        notify(leaders, &open)
         #expect(wasKnown && open.leader(of: notice.shard) == nil)
         // That it is heard again is told to gateways as the end of the doubt, not as a new leadership.
         let isKnown = leaders.note(node, notice, isHeard: true)
-        _ = open.confirms(node, notice.shard, term: notice.term)
+        _ = open.onLeaderConfirmed(node, notice.shard, term: notice.term)
         #expect(isKnown && open.leader(of: notice.shard)?.node == node)
     }
 
     @Test func `a gateway that begins is told of leaders that are heard, and not of those that were lost`() {
         let leaders = ShardLeaders()
         let lost = ShardNotice(shard: ShardID(4), term: 1)
-        leaders.leads(node, notice)
-        leaders.leads(node, lost)
-        leaders.lost(node, lost.shard)
+        leaders.onLeader(node, notice)
+        leaders.onLeader(node, lost)
+        leaders.onNodeLost(node, lost.shard)
         var open = OpenRequests()
-        tell(leaders, &open)
+        notify(leaders, &open)
         #expect(open.leader(of: notice.shard)?.term == 5 && open.leader(of: lost.shard) == nil)
     }
 
@@ -62,10 +62,10 @@ import WaitTestKit
     @Test(.timeLimit(.minutes(1)))
     func `a call that waits for a leader goes on when one becomes known, the same one or another`() async throws {
         let leaders = ShardLeaders()
-        try await wait(leaders) { leaders.leads(node, notice) }
-        try await wait(leaders) { leaders.leadsStill(node, ShardNotice(shard: notice.shard, term: 6)) }
-        leaders.lost(node)
-        try await wait(leaders) { leaders.leads(node, notice) }
+        try await wait(leaders) { leaders.onLeader(node, notice) }
+        try await wait(leaders) { leaders.onLeaderStill(node, ShardNotice(shard: notice.shard, term: 6)) }
+        leaders.onNodeLost(node)
+        try await wait(leaders) { leaders.onLeader(node, notice) }
         _ = leaders.note(node, notice, isHeard: false)
         try await wait(leaders) { _ = leaders.note(node, notice, isHeard: true) }
         #expect(leaders.leader(of: notice.shard).node == node)
@@ -75,7 +75,7 @@ import WaitTestKit
     func `a leader that became known before the wait began is no reason to wait`() async {
         let leaders = ShardLeaders()
         let former = leaders.leader(of: notice.shard)
-        leaders.leads(node, notice)
+        leaders.onLeader(node, notice)
         await leaders.change(of: notice.shard, since: former, until: never)
         #expect(leaders.waiterCount == 0)
     }
@@ -85,12 +85,12 @@ import WaitTestKit
         async throws
     {
         let leaders = ShardLeaders()
-        leaders.leads(node, notice)
+        leaders.onLeader(node, notice)
         let former = leaders.leader(of: notice.shard)
         let deadline = ContinuousClock.now + .milliseconds(50)
         async let change: Void = leaders.change(of: notice.shard, since: former, until: deadline)
         try await poll("somebody waits, or has waited") { leaders.waiterCount == 1 || ContinuousClock.now >= deadline }
-        leaders.leads(node, ShardNotice(shard: ShardID(4), term: 9))
+        leaders.onLeader(node, ShardNotice(shard: ShardID(4), term: 9))
         _ = leaders.note(node, notice, isHeard: true)
         await change
         #expect(ContinuousClock.now >= deadline && leaders.waiterCount == 0)

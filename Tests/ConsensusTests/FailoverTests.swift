@@ -1,3 +1,4 @@
+import ChatModel
 import Testing
 
 @testable import Consensus
@@ -23,7 +24,7 @@ import Testing
     @Test func `when the connection to the leader ends, a follower asks within three ticks`() throws {
         let cluster = try led()
         cluster.crash("a")
-        for name in ["b", "c"] { cluster.act(name) { $0.leaderMayBeGone("a") } }
+        for name in ["b", "c"] { cluster.act(name) { $0.onNodeLost("a") } }
         for name in ["b", "c"] { #expect(cluster[name].role == .follower && cluster[name].term == 1) }
         tickAll(cluster, "b", "c", times: 3)
         #expect(cluster["b"].isEstablished || cluster["c"].isEstablished)
@@ -40,7 +41,7 @@ import Testing
                     id: TestCluster.id(name), group: GroupID(number),
                     start: .bootstrap(GroupMembership(voters: voters)), randomSeed: 1)
                 core.leader = TestCluster.id("a")
-                core.leaderMayBeGone("a")
+                core.onNodeLost("a")
                 ofGroup.insert(core.electionTimeout * (name == "b" ? 1 : -1))
             }
             pauses.append(ofGroup)
@@ -50,7 +51,7 @@ import Testing
 
     @Test func `one follower's broken connection does not disturb a leader that the others hear`() throws {
         let cluster = try led()
-        cluster.act("b") { $0.leaderMayBeGone("a") }
+        cluster.act("b") { $0.onNodeLost("a") }
         cluster.tick("b", 3)
         #expect(cluster["b"].role == .preCandidate)
         cluster.settle()
@@ -65,7 +66,7 @@ import Testing
 
     @Test func `a hint that a heartbeat contradicts is forgotten, with the short timeout`() throws {
         let cluster = try led()
-        cluster.act("b") { $0.leaderMayBeGone("a") }
+        cluster.act("b") { $0.onNodeLost("a") }
         cluster.tick("a")
         cluster.settle()
         #expect(cluster["b"].electionTimeout >= 10 && !cluster["b"].isLeaderDoubted)
@@ -77,8 +78,8 @@ import Testing
     @Test func `the end of a connection to anybody but the leader means nothing`() throws {
         let cluster = try led()
         let timeout = cluster["b"].electionTimeout
-        cluster.act("b") { $0.leaderMayBeGone("c") }
-        cluster.act("a") { $0.leaderMayBeGone("a") }
+        cluster.act("b") { $0.onNodeLost("c") }
+        cluster.act("a") { $0.onNodeLost("a") }
         #expect(cluster["b"].electionTimeout == timeout && cluster["b"].hearsLeader)
         #expect(cluster["a"].isLeader)
     }
@@ -93,7 +94,7 @@ import Testing
             // Somewhere between two heartbeats, long after the election.
             for name in names.dropFirst() { cluster.tick(name, Int(seed % 2)) }
             cluster.crash("a")
-            if hint { for name in names.dropFirst() { cluster.act(name) { $0.leaderMayBeGone("a") } } }
+            if hint { for name in names.dropFirst() { cluster.act(name) { $0.onNodeLost("a") } } }
             var ticks = 0
             while !names.dropFirst().contains(where: { cluster[$0].isEstablished }), ticks < 100 {
                 ticks += 1

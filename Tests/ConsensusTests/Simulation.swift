@@ -1,3 +1,5 @@
+import ChatModel
+
 @testable import Consensus
 
 /// Up to five servers on a network and disks that fail in every way a seed can think of.
@@ -364,7 +366,7 @@ struct Simulation {
         server.ledTerm = 0
         server.applied = Array(server.applied.prefix(server.durableCount))
         servers[position] = server
-        tellOthers(of: position) { $0.leaderMayBeGone($1) }
+        notifyOthers(of: position) { $0.onNodeLost($1) }
     }
 
     private mutating func restart(_ position: Int) throws {
@@ -377,7 +379,7 @@ struct Simulation {
         servers[position].core = try make(server.core.id, start: .restored(restored))
         servers[position].isDown = false
         run(position)
-        tellOthers(of: position) { $0.peerRestarted($1) }
+        notifyOthers(of: position) { $0.peerRestarted($1) }
     }
 
     /// What a host finds out, or believes to.
@@ -386,7 +388,7 @@ struct Simulation {
         hints += 1
         let other = servers[pick()].core.id.node
         switch random.next() % 4 {
-        case 0: act(position) { $0.leaderMayBeGone(other) }
+        case 0: act(position) { $0.onNodeLost(other) }
         case 1: act(position) { $0.peerRestarted(other) }
         case 2:
             let ticks = Int(random.next() % 25)
@@ -396,10 +398,10 @@ struct Simulation {
     }
 
     /// The connection to a server that has died ends, and there is a new one when it is back.
-    private mutating func tellOthers(of position: Int, _ tell: (inout RaftGroup, String) -> Void) {
+    private mutating func notifyOthers(of position: Int, _ notify: (inout RaftGroup, String) -> Void) {
         let name = servers[position].core.id.node
         for other in servers.indices where other != position && !servers[other].isDown && chance(80) {
-            act(other) { tell(&$0, name) }
+            act(other) { notify(&$0, name) }
         }
     }
 

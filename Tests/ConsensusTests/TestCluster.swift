@@ -1,3 +1,5 @@
+import ChatModel
+
 @testable import Consensus
 
 /// Servers whose messages, disks and clocks a test moves by hand. Named "a", "b", ...

@@ -29,9 +29,9 @@ import Transport
 
     @Test func `the first refusal is the only one until there are other limits`() {
         let budget = ConnectionBudget(ConnectionLimits())
-        #expect(budget.isFirstRefusal())
-        #expect(!budget.isFirstRefusal())
+        #expect(budget.noteRefusal())
+        #expect(!budget.noteRefusal())
         budget.set(ConnectionLimits())
-        #expect(budget.isFirstRefusal())
+        #expect(budget.noteRefusal())
     }
 }

@@ -169,7 +169,7 @@ import Wire
                 let hub = Self.hub(room, lane.value)
                 hub.add(late.connection.value)
                 // Something between the two that is in no stream.
-                hub.tell(StatePush(room: room, state: .entered))
+                hub.notify(StatePush(room: room, state: .entered))
                 hub.broadcast(Self.frame(21...21, of: room))
                 hub.broadcast(Self.frame(22...23, of: room, unkept: true))
             }
@@ -352,7 +352,7 @@ import Wire
                     show(hub)
                     hub.settle(connections[viewer])
                     connections[viewer].shedAll()
-                case 2: hub.tell(StatePush(room: room, state: .entered))
+                case 2: hub.notify(StatePush(room: room, state: .entered))
                 case 3: hub.broadcast(unkept())
                 case 4 where random(5) == 0: show(hub, isRecall: true)
                 case 5:
@@ -370,7 +370,7 @@ import Wire
                 isHere[index] = true
             }
             show(hub)
-            hub.tell(StatePush(room: room, state: .lost))
+            hub.notify(StatePush(room: room, state: .lost))
         }
 
         private func unkept() -> SharedFrame {

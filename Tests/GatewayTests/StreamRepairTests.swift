@@ -266,7 +266,7 @@ import Wire
             lane.ask([call(7, .room(RoomNameRequest(room: room)), of: session, lane)])
             for _ in 0..<OpenRequests.unknownMax {
                 #expect(lane.announceUnknown(id, 7, room, by: leader))
-                lane.tellUnknown(to: leader)
+                lane.sendUnknown(to: leader)
                 #expect(lane.open.isOpen(id, 7))
             }
             // It is told to try again.
@@ -345,12 +345,12 @@ import Wire
             lane.hubs[room] = Hub(room: room, lane: lane)
             let now = lane.loop.nowMilliseconds
             lane.onLeaderLost(leader, nil)
-            lane.tellOfAwayLeaders(at: now)
+            lane.publishAwayLeaders(at: now)
             #expect(!lane.isAwayForNewcomer(room))
-            lane.tellOfAwayLeaders(at: now + AwayLeaders.lostMilliseconds)
+            lane.publishAwayLeaders(at: now + AwayLeaders.lostMilliseconds)
             #expect(lane.isAwayForNewcomer(room), "somebody who comes by an answer of before is told")
             #expect(lane.sessions[id]?.state.isIn(room) == true)
-            lane.tellOfAwayLeaders(at: now + AwayLeaders.lostMilliseconds + AwayLeaders.failedMilliseconds)
+            lane.publishAwayLeaders(at: now + AwayLeaders.lostMilliseconds + AwayLeaders.failedMilliseconds)
             #expect(lane.sessions[id]?.state.isIn(room) == false && Array(lane.roster.shards).isEmpty)
             #expect(!lane.isAwayForNewcomer(room))
             _ = sent.take()
@@ -363,8 +363,8 @@ import Wire
         try await withLane { lane, _ in
             let now = lane.loop.nowMilliseconds
             lane.onLeaderLost(leader, nil)
-            lane.tellOfAwayLeaders(at: now)
-            lane.tellOfAwayLeaders(at: now + AwayLeaders.lostMilliseconds)
+            lane.publishAwayLeaders(at: now)
+            lane.publishAwayLeaders(at: now + AwayLeaders.lostMilliseconds)
             lane.onLeaderKnown(ShardNotice(shard: shard, term: 4), by: leader)
             #expect(lane.isAwayForNewcomer(room), "it has not gone on")
             guard case .call(let follow)? = sent.take().last, let number = follow.session?.number else {

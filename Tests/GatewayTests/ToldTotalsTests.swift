@@ -76,7 +76,7 @@ import Wire
                 let hub = Hub(room: room, lane: lane.value)
                 hub.broadcast(frame)
                 let before = hub.totals.push?.totals.count
-                hub.goOn()
+                hub.resume()
                 return [before, hub.totals.push?.totals.count]
             }
             #expect(told == [1, nil])

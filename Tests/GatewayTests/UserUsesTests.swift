@@ -23,7 +23,7 @@ import Wire
 
         func route(_ calls: [RoomRequest], to node: NodeID, from lane: Int) {}
 
-        func tell(_ uses: [UserUse]) {
+        func notify(_ uses: [UserUse]) {
             heard.withLock { $0.append(uses) }
             changes.note()
         }

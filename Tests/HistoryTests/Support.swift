@@ -73,7 +73,7 @@ extension ShardStorage {
         try await answer { loadRoom(room, completion: $0) }
     }
 
-    func page(_ query: HistoryQuery, for reader: HistoryReader? = nil) async throws -> History.HistoryPage {
+    func page(_ query: HistoryQuery, for reader: HistoryReader? = nil) async throws -> History.StoredPage {
         try await answer { page(query, for: reader, completion: $0) }
     }
 

@@ -235,7 +235,7 @@ import Testing
     @Test(arguments: SeededGenerator.seeds(20))
     func `records with any content are refused with a sentence, and never with a trap`(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
-        let group = GroupLog()
+        let group = GroupEntries()
         group.isNew = true
         var change = GroupChange(group)
         change.append(entries(1...3))

@@ -3,7 +3,7 @@ import Moderation
 import Testing
 
 struct CircuitBreakerTests {
-    private func ask(_ breaker: inout CircuitBreaker, _ now: Timestamp) -> Bool { breaker.mayAsk(at: now) }
+    private func ask(_ breaker: inout CircuitBreaker, _ now: Timestamp) -> Bool { breaker.admit(at: now) }
 
     @Test func `it opens at the last failure in a row, and a success in between starts anew`() {
         var breaker = CircuitBreaker()

@@ -47,11 +47,11 @@ struct LinkConversationTests {
         }
         #expect(hello.node == Names.node("a") && b.claimed == Names.node("a"))
         _ = b.offer(proof)
-        b.isUp(with: Names.node("a"))
+        b.onUp(with: Names.node("a"))
         guard case .greeted(_, nil)? = try pass(&b, &a, at: 3).first else {
             throw LinkError(.proof, "the caller is not satisfied")
         }
-        a.isUp(with: Names.node("b"))
+        a.onUp(with: Names.node("b"))
         return (a, b)
     }
 

@@ -17,7 +17,7 @@ import Testing
         var complaints = LinkComplaints()
         return try given.map {
             let node = try $0.node.map { try #require(NodeID($0)) }
-            return complaints.isDue(node, $0.code, at: start + .seconds($0.second))
+            return complaints.admit(node, $0.code, at: start + .seconds($0.second))
         }
     }
 

@@ -42,10 +42,10 @@ import WaitTestKit
         let world = World()
         let teller = world.teller()
         world.change { ($0.version, $0.isOpen) = (1, false) }
-        let first = Task { await teller.tell(.moderation) }
+        let first = Task { await teller.notify(.moderation) }
         try await world.wait(for: "the first telling") { $0.begun == [1] }
         let second = Task {
-            await teller.tell(.moderation)
+            await teller.notify(.moderation)
             return world.state.withLock { $0.ended }
         }
         // Nothing else can be waited for: a second asker that does not wait has returned long before this.
@@ -60,10 +60,10 @@ import WaitTestKit
         let world = World()
         let teller = world.teller()
         world.change { ($0.version, $0.isOpen) = (1, false) }
-        let first = Task { await teller.tell(.moderation) }
+        let first = Task { await teller.notify(.moderation) }
         try await world.wait(for: "the first telling") { $0.begun == [1] }
         world.change { $0.version = 2 }
-        let askers = (0..<5).map { _ in Task { await teller.tell(.moderation) } }
+        let askers = (0..<5).map { _ in Task { await teller.notify(.moderation) } }
         world.change { $0.isOpen = true }
         for asker in askers { await asker.value }
         await first.value
@@ -74,13 +74,13 @@ import WaitTestKit
     @Test func `settings do not wait for each other, and one that is not set is told once`() async throws {
         let world = World()
         let teller = world.teller()
-        await teller.tell(.moderation)
-        await teller.tell(.moderation)
+        await teller.notify(.moderation)
+        await teller.notify(.moderation)
         #expect(world.state.withLock { $0.ended } == [0])
         world.change { $0.isOpen = false }
-        let webhook = Task { await teller.tell(.webhook) }
+        let webhook = Task { await teller.notify(.webhook) }
         try await world.wait(for: "the webhook's telling") { $0.begun.count == 2 }
-        await teller.tell(.moderation)
+        await teller.notify(.moderation)
         world.change { $0.isOpen = true }
         await webhook.value
     }

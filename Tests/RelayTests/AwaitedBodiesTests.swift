@@ -171,7 +171,7 @@ import Testing
         #expect(came(naming(1)).isEmpty)
         #expect(came(body(2)).isEmpty)
         #expect(came(naming(9), from: other).isEmpty)
-        awaited.lost(origin)
+        awaited.onNodeLost(origin)
         #expect(came(body(1)).isEmpty)
         #expect(came(plain(1)) == hear(plain(1)))
         #expect(came(naming(2)).isEmpty)

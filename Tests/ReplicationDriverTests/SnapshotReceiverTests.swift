@@ -100,16 +100,16 @@ import Testing
         let world = World()
         world.offer(100, from: "n1")
         let (n1, n2) = (try #require(NodeID("n1")), try #require(NodeID("n2")))
-        world.taker.lost(n2)
+        world.taker.onNodeLost(n2)
         #expect(world.log.failed == [] && world.taker.isBusy, "another node's transfers are none of this one's")
-        world.taker.lost(n1)
+        world.taker.onNodeLost(n1)
         #expect(world.log.failed == [100] && !world.taker.isBusy)
         // The only slot is free again.
         world.offer(100, from: "n2")
         #expect(world.sent.last?.node == n2)
         try world.give(100)
         // What is being put in place can't be given up any more, and needs nobody.
-        world.taker.lost(n2)
+        world.taker.onNodeLost(n2)
         try world.finish()
         #expect(world.log.installed == [100] && world.log.failed == [100])
     }

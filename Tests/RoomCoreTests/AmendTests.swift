@@ -11,7 +11,7 @@ import Testing
     ) throws -> Message {
         var draft = MessageDraft(body: body)
         change(&draft)
-        return try #require(it.tell(.post(draft), by: actor).shown.first)
+        return try #require(it.run(.post(draft), by: actor).shown.first)
     }
 
     @discardableResult
@@ -21,7 +21,7 @@ import Testing
     ) -> [Effect] {
         it.facts.amended = message
         defer { it.facts.amended = nil }
-        return it.tell(.amend(messageID: message.messageID, set: set), by: actor, key: key)
+        return it.run(.amend(messageID: message.messageID, set: set), by: actor, key: key)
     }
 
     @Test func `the sender changes a message in its place, and everybody is told by one 360`() throws {
@@ -69,21 +69,21 @@ import Testing
     @Test func `it needs the right to send now, and slow mode counts it`() throws {
         var it = Dialogue()
         let message = try Self.post(&it)
-        it.tell(.setMute(user("bob"), enable: true, NotifyOptions()), by: member("manager"))
+        it.run(.setMute(user("bob"), enable: true, NotifyOptions()), by: member("manager"))
         #expect(Self.amend(&it, message).code == .muted)
-        it.tell(.setMute(user("bob"), enable: false, NotifyOptions()), by: member("manager"))
-        it.tell(.muteRoom(enable: true, NotifyOptions()), by: member("manager"))
+        it.run(.setMute(user("bob"), enable: false, NotifyOptions()), by: member("manager"))
+        it.run(.muteRoom(enable: true, NotifyOptions()), by: member("manager"))
         #expect(Self.amend(&it, message).code == .roomMuted)
-        it.tell(.muteRoom(enable: false, NotifyOptions()), by: member("manager"))
+        it.run(.muteRoom(enable: false, NotifyOptions()), by: member("manager"))
         var set = RoomChanges()
         set.slowModeSeconds = 30
-        it.tell(.updateRoom(set: set, NotifyOptions()), by: member("manager"))
+        it.run(.updateRoom(set: set, NotifyOptions()), by: member("manager"))
         #expect(Self.amend(&it, message).error == nil)
         #expect(Self.amend(&it, message).code == .tooOften)
-        #expect(it.tell(.post(MessageDraft(body: .text("z"))), by: member("bob")).code == .tooOften)
+        #expect(it.run(.post(MessageDraft(body: .text("z"))), by: member("bob")).code == .tooOften)
         it.pass(seconds: 30)
         #expect(Self.amend(&it, message).error == nil)
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
         #expect(Self.amend(&it, message).code == .roomClosed)
         #expect(Self.amend(&it, message, by: .system).code == .roomClosed)
     }
@@ -111,7 +111,7 @@ import Testing
             guard case .amended(let message)? = effects.result else { throw Refused() }
             #expect(message.body == expected && message.ext == set.ext)
         }
-        let note = try #require(it.tell(.muteRoom(enable: true, NotifyOptions()), by: member("manager")).shown.first)
+        let note = try #require(it.run(.muteRoom(enable: true, NotifyOptions()), by: member("manager")).shown.first)
         #expect(Self.amend(&it, note, MessageChanges(ext: "e"), by: .system).code == .forbidden)
     }
 
@@ -122,14 +122,14 @@ import Testing
         recalled.body = .recalled(.text)
         #expect(Self.amend(&it, recalled).code == .conflict && Self.amend(&it, recalled, by: .system).code == .conflict)
         let blind = CommandBody.amend(messageID: message.messageID, set: MessageChanges(text: "y"))
-        #expect(it.tell(blind, by: .system).code == .notFound)
+        #expect(it.run(blind, by: .system).code == .notFound)
         for id in ["", "m", "1-1", message.messageID + "0"] {
             var other = message
             other.messageID = id
             #expect(Self.amend(&it, other).code == .notFound, "\(id)")
         }
-        it.tell(.deleteRoom, by: .system)
-        it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        it.run(.deleteRoom, by: .system)
+        it.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
         for _ in 1...3 { try Self.post(&it) }
         #expect(Self.amend(&it, message, by: .system).code == .notFound)
     }

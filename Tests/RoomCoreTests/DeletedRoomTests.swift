@@ -12,13 +12,13 @@ import Testing
     private func deleted(_ seconds: Int64 = Self.day) -> Dialogue {
         var it = Dialogue()
         it.facts.webhook = true
-        it.tell(.post(MessageDraft(body: .text("a"))), by: member("normal"), key: 1)
-        it.tell(set("song", transient: false), by: .system)
-        it.tell(set("seat", transient: true), by: .system)
-        it.tell(.addRobots([Robot(user: user("robot"))]), by: .system)
-        it.tell(.tempMute(user("loud"), seconds: 600, NotifyOptions()), by: .system)
+        it.run(.post(MessageDraft(body: .text("a"))), by: member("normal"), key: 1)
+        it.run(set("song", transient: false), by: .system)
+        it.run(set("seat", transient: true), by: .system)
+        it.run(.addRobots([Robot(user: user("robot"))]), by: .system)
+        it.run(.tempMute(user("loud"), seconds: 600, NotifyOptions()), by: .system)
         it.facts.keepDeletedSeconds = seconds
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         return it
     }
 
@@ -31,20 +31,20 @@ import Testing
     @Test func `a deleted room is not there for anybody, and everybody was put out`() {
         var it = Dialogue()
         it.facts.keepDeletedSeconds = Self.day
-        let effects = it.tell(.deleteRoom, by: .system)
+        let effects = it.run(.deleteRoom, by: .system)
         #expect(effects.contains(.kickAll(reason: .roomClosed, ext: nil)))
         #expect(!effects.contains { if case .retire = $0 { true } else { false } })
         #expect(!it.state.exists && it.state.isKeptDeleted && it.state.incarnation == nil)
-        #expect(it.tell(.post(MessageDraft(body: .text("a"))), by: .system).code == .notFound)
-        #expect(it.tell(.deleteRoom, by: .system).code == .notFound)
-        #expect(it.tell(.reopenRoom, by: .system).code == .notFound)
+        #expect(it.run(.post(MessageDraft(body: .text("a"))), by: .system).code == .notFound)
+        #expect(it.run(.deleteRoom, by: .system).code == .notFound)
+        #expect(it.run(.reopenRoom, by: .system).code == .notFound)
         #expect(it.state.role(of: user("manager")) == .guest)
     }
 
     @Test func `it comes back closed, in the same life, with members, seqs and what of the queue lasts`() {
         var it = deleted()
         let before = it.state.deleted?.record.room
-        let effects = it.tell(.undeleteRoom, by: .system, key: 9)
+        let effects = it.run(.undeleteRoom, by: .system, key: 9)
         guard case .room(let info)? = effects.result else {
             Issue.record("no room")
             return
@@ -56,18 +56,18 @@ import Testing
         #expect(it.state.robotCount == 0 && !it.state.isKeptDeleted)
         #expect(it.state.webhook?.events.map(\.kind) == [.deleted, .undeleted])
         // A repeat gets the first answer.
-        #expect(it.tell(.undeleteRoom, by: .system, key: 9).count == 1)
-        #expect(it.tell(.undeleteRoom, by: .system).code == .conflict)
-        it.tell(.reopenRoom, by: .system)
+        #expect(it.run(.undeleteRoom, by: .system, key: 9).count == 1)
+        #expect(it.run(.undeleteRoom, by: .system).code == .conflict)
+        it.run(.reopenRoom, by: .system)
         let lastSeq = it.state.lastSeq
-        #expect(it.tell(.post(MessageDraft(body: .text("b"))), by: member("normal")).shown.first?.seq == lastSeq + 1)
+        #expect(it.run(.post(MessageDraft(body: .text("b"))), by: member("normal")).shown.first?.seq == lastSeq + 1)
     }
 
     @Test func `a post of before is remembered after it`() {
         var it = deleted()
-        it.tell(.undeleteRoom, by: .system)
-        it.tell(.reopenRoom, by: .system)
-        let again = it.tell(.post(MessageDraft(body: .text("a"))), by: member("normal"), key: 1)
+        it.run(.undeleteRoom, by: .system)
+        it.run(.reopenRoom, by: .system)
+        let again = it.run(.post(MessageDraft(body: .text("a"))), by: member("normal"), key: 1)
         guard case .posted(_, .kept(let seq), _, _, _)? = again.result else {
             Issue.record("not posted")
             return
@@ -80,21 +80,21 @@ import Testing
         let purgeAt = it.now.adding(seconds: Self.day)
         #expect(it.store.deadlines.filter { $0 > it.now.adding(seconds: 3_600) } == [purgeAt])
         it.pass(seconds: 700)
-        #expect(it.tell(.expire, by: .system).shown.isEmpty)
-        it.tell(.undeleteRoom, by: .system)
+        #expect(it.run(.expire, by: .system).shown.isEmpty)
+        it.run(.undeleteRoom, by: .system)
         #expect(it.state.nextDeadline.map { $0 <= it.now } == true)
-        #expect(it.tell(.expire, by: .system).events == [.temporaryMuteLifted])
+        #expect(it.run(.expire, by: .system).events == [.temporaryMuteLifted])
     }
 
     @Test func `when its time is over it is gone with all its rows, and can't be had back any more`() {
         var it = deleted()
         let life = it.state.deleted?.record.room.incarnation
         it.pass(seconds: Self.day - 1)
-        #expect(it.tell(.expire, by: .system).result == .done)
+        #expect(it.run(.expire, by: .system).result == .done)
         #expect(it.state.isKeptDeleted)
         it.pass(seconds: 1)
-        #expect(it.tell(.undeleteRoom, by: .system).code == .notFound)
-        #expect(it.tell(.expire, by: .system).contains { $0 == life.map { .retire($0) } })
+        #expect(it.run(.undeleteRoom, by: .system).code == .notFound)
+        #expect(it.run(.expire, by: .system).contains { $0 == life.map { .retire($0) } })
         #expect(!it.state.isKeptDeleted)
         // The row of the debt to the webhook is left.
         #expect(it.store.rowCount == 1)
@@ -102,48 +102,48 @@ import Testing
 
     @Test func `purging ends the wait, or the room with it, and is not for clients`() {
         var it = deleted()
-        #expect(it.tell(.purgeRoom, by: member("creator")).code == .forbidden)
-        #expect(it.tell(.undeleteRoom, by: member("creator")).code == .forbidden)
-        #expect(it.tell(.purgeRoom, by: .system).contains { if case .retire = $0 { true } else { false } })
-        #expect(it.tell(.undeleteRoom, by: .system).code == .notFound)
-        #expect(it.tell(.purgeRoom, by: .system).code == .notFound)
+        #expect(it.run(.purgeRoom, by: member("creator")).code == .forbidden)
+        #expect(it.run(.undeleteRoom, by: member("creator")).code == .forbidden)
+        #expect(it.run(.purgeRoom, by: .system).contains { if case .retire = $0 { true } else { false } })
+        #expect(it.run(.undeleteRoom, by: .system).code == .notFound)
+        #expect(it.run(.purgeRoom, by: .system).code == .notFound)
         var other = Dialogue()
         other.facts.keepDeletedSeconds = Self.day
-        #expect(other.tell(.purgeRoom, by: .system).contains { if case .retire = $0 { true } else { false } })
+        #expect(other.run(.purgeRoom, by: .system).contains { if case .retire = $0 { true } else { false } })
         #expect(!other.state.exists && !other.state.isKeptDeleted)
     }
 
     @Test func `taking the ID again ends it, and nothing of it is in the new room`() {
         var it = deleted()
         let life = it.state.deleted?.record.room.incarnation
-        let effects = it.tell(.createRoom(creator: user("eve"), set: RoomChanges()), by: .system)
+        let effects = it.run(.createRoom(creator: user("eve"), set: RoomChanges()), by: .system)
         #expect(effects.contains { $0 == life.map { .retire($0) } })
         #expect(it.state.incarnation != life && it.state.lastSeq == 0)
         #expect(it.state.role(of: user("manager")) == .guest && it.state.queue.count == 0)
-        #expect(it.tell(.undeleteRoom, by: .system).code == .conflict)
-        #expect(it.tell(.post(MessageDraft(body: .text("a"))), by: member("eve"), key: 1).shown.count == 1)
+        #expect(it.run(.undeleteRoom, by: .system).code == .conflict)
+        #expect(it.run(.post(MessageDraft(body: .text("a"))), by: member("eve"), key: 1).shown.count == 1)
         // And the new one can be deleted and had back itself.
-        it.tell(.deleteRoom, by: .system)
-        it.tell(.undeleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
+        it.run(.undeleteRoom, by: .system)
         #expect(it.state.info?.creator == user("eve"))
     }
 
     @Test func `a room that was closed is had back closed, and one may be deleted and had back again and again`() {
         var it = Dialogue()
         it.facts.keepDeletedSeconds = Self.day
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
         for _ in 0..<3 {
-            it.tell(.deleteRoom, by: .system)
+            it.run(.deleteRoom, by: .system)
             it.pass(seconds: 10)
-            #expect(it.tell(.undeleteRoom, by: .system).result != .done)
+            #expect(it.run(.undeleteRoom, by: .system).result != .done)
             #expect(it.state.info?.closed == true)
         }
     }
 
     @Test func `without the fact a room is gone at once, as entries of before say`() {
         var it = Dialogue()
-        let effects = it.tell(.deleteRoom, by: .system)
+        let effects = it.run(.deleteRoom, by: .system)
         #expect(effects.contains { if case .retire = $0 { true } else { false } })
-        #expect(it.tell(.undeleteRoom, by: .system).code == .notFound)
+        #expect(it.run(.undeleteRoom, by: .system).code == .notFound)
     }
 }

@@ -33,13 +33,13 @@ struct Dialogue {
         state = RoomState(absent: room)
         store = FakeStore(room: room)
         guard staffed else { return }
-        tell(.createRoom(creator: user("creator"), set: set), by: .system)
-        tell(.setRole(user("manager"), .manager, NotifyOptions(notify: false)), by: .system)
-        tell(.setRole(user("normal"), .normal, NotifyOptions(notify: false)), by: .system)
+        run(.createRoom(creator: user("creator"), set: set), by: .system)
+        run(.setRole(user("manager"), .manager, NotifyOptions(notify: false)), by: .system)
+        run(.setRole(user("normal"), .normal, NotifyOptions(notify: false)), by: .system)
     }
 
     @discardableResult
-    mutating func tell(_ body: CommandBody, by actor: Actor, key: UInt64? = nil, id: CommandID? = nil) -> [Effect] {
+    mutating func run(_ body: CommandBody, by actor: Actor, key: UInt64? = nil, id: CommandID? = nil) -> [Effect] {
         index += 1
         let command = Command(id: id, room: room, actor: actor, body: body, facts: facts)
         let lastSeq = state.lastSeq

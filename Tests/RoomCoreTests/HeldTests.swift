@@ -17,7 +17,7 @@ import Testing
         it.facts.hold = policy
         defer { it.facts.hold = nil }
         let id = actor.user.flatMap { user in key.map { CommandID(scope: user.text, text: "\($0)") } }
-        return it.tell(.post(draft), by: actor, key: key, id: id)
+        return it.run(.post(draft), by: actor, key: key, id: id)
     }
 
     private static func held(
@@ -32,7 +32,7 @@ import Testing
         _ it: inout Dialogue, _ id: String, _ isAllowed: Bool, by actor: Actor = member("manager"), key: UInt64? = nil,
         reason: String? = nil
     ) -> [Effect] {
-        it.tell(.decideHeld(heldID: id, HeldDecision(isAllowed: isAllowed, reason: reason)), by: actor, key: key)
+        it.run(.decideHeld(heldID: id, HeldDecision(isAllowed: isAllowed, reason: reason)), by: actor, key: key)
     }
 
     @Test func `nobody sees it, it has no seq, and managers are told`() throws {
@@ -52,7 +52,7 @@ import Testing
     @Test func `allowed, it is a message of now, under its old clientId`() throws {
         var it = Dialogue()
         let id = try Self.held(&it, key: 1) { $0.mentions = [user("ann")] }
-        it.tell(.post(MessageDraft(body: .text("between"))), by: member("ann"))
+        it.run(.post(MessageDraft(body: .text("between"))), by: member("ann"))
         it.pass(seconds: 30)
         let effects = Self.decide(&it, id, true)
         let message = try #require(effects.shown.first)
@@ -63,7 +63,7 @@ import Testing
         #expect(it.state.heldCount == 0 && effects.told.isEmpty && effects.denials.isEmpty)
         // The role is that of now.
         let second = try Self.held(&it)
-        it.tell(.setRole(user("bob"), .manager, NotifyOptions(notify: false)), by: .system)
+        it.run(.setRole(user("bob"), .manager, NotifyOptions(notify: false)), by: .system)
         #expect(Self.decide(&it, second, true).shown.first?.from?.role == .manager)
     }
 
@@ -88,7 +88,7 @@ import Testing
         let waiting = try Self.held(&it, HoldPolicy(seconds: 86_400), key: 3)
         #expect(Self.send(&it, key: 1).heldID == allowed && it.state.heldCount == 3)
         // Also one that the leader would not hold any more.
-        #expect(it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob"), key: 2).heldID == denied)
+        #expect(it.run(.post(MessageDraft(body: .text("x"))), by: member("bob"), key: 2).heldID == denied)
         let message = try #require(Self.decide(&it, allowed, true).shown.first)
         Self.decide(&it, denied, false)
         #expect(Self.send(&it, key: 1).posted?.messageID == message.messageID)
@@ -118,11 +118,11 @@ import Testing
             #expect(Self.decide(&it, first, false, by: actor).code == .conflict)
             #expect(Self.decide(&it, second, false, by: actor).error == nil)
             #expect(Self.decide(&it, second, true, by: actor).code == .conflict)
-            #expect(it.tell(.withdrawHeld(heldID: second), by: member("bob")).code == .conflict)
+            #expect(it.run(.withdrawHeld(heldID: second), by: member("bob")).code == .conflict)
         }
         for unknown in ["", "x", "a-1", "a.1", MessageID.held(try #require(it.state.incarnation), index: .max).text] {
             #expect(Self.decide(&it, unknown, true).code == .notFound, "\(unknown)")
-            #expect(it.tell(.withdrawHeld(heldID: unknown), by: member("bob")).code == .notFound)
+            #expect(it.run(.withdrawHeld(heldID: unknown), by: member("bob")).code == .notFound)
         }
         #expect(it.state.lastSeq == UInt64(actors.count))
     }
@@ -141,18 +141,18 @@ import Testing
         let long = HoldPolicy(seconds: 3_600)
         let own = try Self.held(&it, long)
         it.pass(seconds: 3_000)
-        #expect(it.tell(.withdrawHeld(heldID: own), by: member("ann")).code == .forbidden)
-        let effects = it.tell(.withdrawHeld(heldID: own), by: member("bob"))
+        #expect(it.run(.withdrawHeld(heldID: own), by: member("ann")).code == .forbidden)
+        let effects = it.run(.withdrawHeld(heldID: own), by: member("bob"))
         #expect(effects.result == .done && effects.denials.map(\.reason) == ["WITHDRAWN"] && effects.shown.isEmpty)
         let other = try Self.held(&it)
-        #expect(it.tell(.withdrawHeld(heldID: other), by: member("manager")).result == .done)
+        #expect(it.run(.withdrawHeld(heldID: other), by: member("manager")).result == .done)
         let above = try Self.held(&it, by: member("creator"))
-        #expect(it.tell(.withdrawHeld(heldID: above), by: member("manager")).code == .forbidden)
-        #expect(it.tell(.withdrawHeld(heldID: above), by: .system).result == .done)
+        #expect(it.run(.withdrawHeld(heldID: above), by: member("manager")).code == .forbidden)
+        #expect(it.run(.withdrawHeld(heldID: above), by: .system).result == .done)
         // A message of the app server's in the name of a user is not that user's to withdraw.
         let named = try Self.held(&it, by: .server(UserName(user: user("bob"), nick: "")))
-        #expect(it.tell(.withdrawHeld(heldID: named), by: member("bob")).code == .forbidden)
-        #expect(it.tell(.withdrawHeld(heldID: named), by: member("manager")).result == .done)
+        #expect(it.run(.withdrawHeld(heldID: named), by: member("bob")).code == .forbidden)
+        #expect(it.run(.withdrawHeld(heldID: named), by: member("manager")).result == .done)
     }
 
     @Test(arguments: HoldExpiry.allCases)
@@ -163,9 +163,9 @@ import Testing
             it.state.nextDeadline == it.now.adding(seconds: 10)
                 && it.store.deadlines.contains(it.now.adding(seconds: 10)))
         it.pass(milliseconds: 9_999)
-        #expect(it.tell(.expire, by: .system).shown.isEmpty && it.state.heldCount == 1)
+        #expect(it.run(.expire, by: .system).shown.isEmpty && it.state.heldCount == 1)
         it.pass(milliseconds: 1)
-        let effects = it.tell(.expire, by: .system)
+        let effects = it.run(.expire, by: .system)
         #expect(it.state.heldCount == 0)
         switch onExpiry {
         case .allow:
@@ -181,7 +181,7 @@ import Testing
         let id = try Self.held(&it, HoldPolicy(seconds: 10))
         it.pass(seconds: 11)
         #expect(Self.decide(&it, id, true).shown.count == 1)
-        #expect(it.tell(.expire, by: .system).denials.isEmpty)
+        #expect(it.run(.expire, by: .system).denials.isEmpty)
     }
 
     @Test func `whoever is muted, kicked or blacklisted meanwhile gets nothing through`() throws {
@@ -194,13 +194,13 @@ import Testing
         ]
         for (body, reason) in ends {
             var it = Dialogue()
-            it.tell(.post(MessageDraft(body: .text("first"))), by: member("bob"))
+            it.run(.post(MessageDraft(body: .text("first"))), by: member("bob"))
             let ids = [try Self.held(&it), try Self.held(&it)]
             let others = [
                 try Self.held(&it, by: member("ann")),
                 try Self.held(&it, by: .server(UserName(user: user("bob"), nick: ""))),
             ]
-            let effects = it.tell(body, by: member("manager"))
+            let effects = it.run(body, by: member("manager"))
             #expect(effects.denials.map(\.heldID) == ids && effects.denials.allSatisfy { $0.reason == reason })
             // A client that has heard of the mute, and not of this, is told again.
             #expect(effects.denials.allSatisfy { $0.after == it.state.lastSeq })
@@ -209,9 +209,9 @@ import Testing
         }
         var it = Dialogue()
         let id = try Self.held(&it)
-        it.tell(.setMute(user("ann"), enable: true, Self.options), by: member("manager"))
-        it.tell(.muteRoom(enable: true, Self.options), by: member("manager"))
-        it.tell(.kick(user("bob"), banSeconds: 0, Self.options), by: member("manager"))
+        it.run(.setMute(user("ann"), enable: true, Self.options), by: member("manager"))
+        it.run(.muteRoom(enable: true, Self.options), by: member("manager"))
+        it.run(.kick(user("bob"), banSeconds: 0, Self.options), by: member("manager"))
         #expect(Self.decide(&it, id, true).shown.count == 1, "a manager lets it through in a muted room")
     }
 
@@ -222,7 +222,7 @@ import Testing
             var it = Dialogue(set: set)
             let (first, second) = (try Self.held(&it, key: 1), try Self.held(&it, by: member("ann")))
             it.pass(seconds: 30)
-            let effects = it.tell(isIdle ? .expire : .closeRoom(Self.options), by: .system)
+            let effects = it.run(isIdle ? .expire : .closeRoom(Self.options), by: .system)
             #expect(effects.denials.map(\.heldID) == [first, second] && effects.denials[0].reason == "ROOM_CLOSED")
             let phases = effects.compactMap { (effect: Effect) -> String? in
                 switch effect {
@@ -233,7 +233,7 @@ import Testing
             }
             #expect(phases == ["denied", "denied", "kick"])
             #expect(Self.decide(&it, first, true).code == .roomClosed)
-            it.tell(.reopenRoom, by: .system)
+            it.run(.reopenRoom, by: .system)
             #expect(Self.decide(&it, first, true).code == .conflict)
             #expect(Self.send(&it, key: 1).code == .rejected)
         }
@@ -244,18 +244,18 @@ import Testing
         it.facts.keepDeletedSeconds = 3_600
         let (first, second) = (try Self.held(&it, key: 1), try Self.held(&it, key: 2))
         Self.decide(&it, first, false)
-        let effects = it.tell(.deleteRoom, by: .system)
+        let effects = it.run(.deleteRoom, by: .system)
         #expect(effects.denials.map(\.heldID) == [second] && it.state.heldCount == 0)
-        it.tell(.undeleteRoom, by: .system)
-        it.tell(.reopenRoom, by: .system)
+        it.run(.undeleteRoom, by: .system)
+        it.run(.reopenRoom, by: .system)
         #expect(it.state.denials(since: 0, at: it.now).map(\.heldID) == [first, second])
         #expect(Self.decide(&it, second, true).code == .conflict)
         #expect(Self.send(&it, key: 1).code == .rejected && Self.send(&it, key: 2).code == .rejected)
         #expect(it.state.lastSeq == 0, "nothing that was denied is sent again")
         it.facts.keepDeletedSeconds = 0
         _ = try Self.held(&it)
-        it.tell(.deleteRoom, by: .system)
-        it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        it.run(.deleteRoom, by: .system)
+        it.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
         #expect(it.state.heldCount == 0 && it.state.denials(since: 0, at: it.now).isEmpty)
         #expect(Self.decide(&it, second, true, by: member("creator")).code == .notFound, "of another life")
     }
@@ -264,16 +264,16 @@ import Testing
         var it = Dialogue()
         it.facts.keepDeletedSeconds = 86_400
         _ = try Self.held(&it, key: 1)
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         it.pass(seconds: Limits.commandMemorySeconds + 60)
-        let effects = it.tell(.expire, by: .system)
+        let effects = it.run(.expire, by: .system)
         #expect(effects.rows.contains { $0.kind == .denied && $0.value == nil })
-        it.tell(.undeleteRoom, by: .system)
+        it.run(.undeleteRoom, by: .system)
         #expect(it.state.denials(since: 0, at: it.now).isEmpty)
-        it.tell(.reopenRoom, by: .system)
+        it.run(.reopenRoom, by: .system)
         _ = try Self.held(&it, key: 2)
-        it.tell(.deleteRoom, by: .system)
-        it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        it.run(.deleteRoom, by: .system)
+        it.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
         #expect(it.state.denials(since: 0, at: it.now).isEmpty && it.state.heldCount == 0)
         #expect(it.state.exists && !it.state.isKeptDeleted)
     }
@@ -301,7 +301,7 @@ import Testing
         it.pass(seconds: 60)
         var decided = 0
         while let due = it.state.nextDeadline, due <= it.now {
-            let effects = it.tell(.expire, by: .system)
+            let effects = it.run(.expire, by: .system)
             #expect((1...256).contains(effects.shown.count))
             decided += effects.shown.count
         }
@@ -322,14 +322,14 @@ import Testing
         }
         #expect(count * (text.utf8.count + ext.utf8.count) <= Limits.heldBytesPerRoom && count > 900)
         #expect(it.state.held.bytes <= Limits.heldBytesPerRoom)
-        it.tell(.setMute(user("bob"), enable: true, Self.options), by: member("manager"))
+        it.run(.setMute(user("bob"), enable: true, Self.options), by: member("manager"))
         #expect(it.state.held.bytes == 0 && it.state.denied.records.count == count)
         for _ in 0..<(Limits.heldMessages - count + 1) { _ = try Self.held(&it, by: member("ann")) }
         it.restores = true
-        it.tell(.setMute(user("ann"), enable: true, Self.options), by: member("manager"))
+        it.run(.setMute(user("ann"), enable: true, Self.options), by: member("manager"))
         #expect(it.state.denied.records.count == Limits.heldMessages)
         it.pass(seconds: Limits.commandMemorySeconds + 60)
-        while let due = it.state.nextDeadline, due <= it.now { it.tell(.expire, by: .system) }
+        while let due = it.state.nextDeadline, due <= it.now { it.run(.expire, by: .system) }
         #expect(it.state.denied.records.isEmpty)
     }
 
@@ -344,7 +344,7 @@ import Testing
         let id = try Self.held(&it)
         #expect(Self.send(&it).code == .tooOften)
         #expect(Self.decide(&it, id, true).shown.count == 1, "not once more")
-        it.tell(.setMute(user("ann"), enable: true, Self.options), by: member("manager"))
+        it.run(.setMute(user("ann"), enable: true, Self.options), by: member("manager"))
         #expect(Self.send(&it, by: member("ann")).code == .muted && it.state.heldCount == 0)
     }
 
@@ -354,28 +354,28 @@ import Testing
         let manager = member("manager")
         let ids = try (0..<2).map { _ in try Self.held(&it, by: manager) { $0.priority = .high } }
         let guest = try Self.held(&it) { $0.priority = .high }
-        #expect(it.tell(.post(MessageDraft(body: .text("y"))), by: manager).shown.first?.priority == .normal)
+        #expect(it.run(.post(MessageDraft(body: .text("y"))), by: manager).shown.first?.priority == .normal)
         let priorities = (ids + [guest]).map { Self.decide(&it, $0, true).shown.first?.priority }
         #expect(priorities == [.high, .normal, .normal])
     }
 
     @Test func `a reply does not quote what was recalled meanwhile`() throws {
         var it = Dialogue()
-        let original = try #require(it.tell(.post(MessageDraft(body: .text("quoted"))), by: member("ann")).shown.first)
+        let original = try #require(it.run(.post(MessageDraft(body: .text("quoted"))), by: member("ann")).shown.first)
         it.facts.original = OriginalMessage(original)
         let id = try Self.held(&it) { $0.replyTo = original.messageID }
         let other = try Self.held(&it) { $0.replyTo = original.messageID }
         it.facts.original = nil
         #expect(Self.decide(&it, other, true).shown.first?.replyTo?.excerpt == "quoted")
         let target = RecallTarget(seq: 1, sender: user("ann"), time: original.time, type: .text)
-        it.tell(.recall([target], Self.options), by: member("ann"))
+        it.run(.recall([target], Self.options), by: member("ann"))
         let reply = try #require(Self.decide(&it, id, true).shown.first?.replyTo)
         #expect(reply.seq == 1 && reply.excerpt == nil)
     }
 
     @Test func `the copies of a COMBINE wait with it`() throws {
         var it = Dialogue()
-        let copied = try #require(it.tell(.post(MessageDraft(body: .text("copied"))), by: member("ann")).shown.first)
+        let copied = try #require(it.run(.post(MessageDraft(body: .text("copied"))), by: member("ann")).shown.first)
         it.facts.copies = [copied]
         let id = try Self.held(&it) {
             $0.body = .combine(title: "t", summary: "s", messageIDs: [copied.messageID])
@@ -412,7 +412,7 @@ import Testing
         it.restores = true
         let owed = try #require(it.state.webhook)
         #expect(owed.events.count == WebhookRecord.heldMax && owed.forgotten == 2)
-        it.tell(.closeRoom(Self.options), by: .system)
+        it.run(.closeRoom(Self.options), by: .system)
         #expect(it.state.webhook?.events.first?.kind == .held && it.state.webhook?.events.last?.kind == .closed)
     }
 
@@ -421,11 +421,11 @@ import Testing
         let mediaID = MediaID(in: it.room, random: (1, 2)).text
         it.facts.mediaID = mediaID
         let draft = UploadDraft(kind: .image, name: "a.png", contentType: "image/png", size: 9)
-        guard case .upload(let ticket)? = it.tell(.registerUpload(draft), by: member("bob")).result else {
+        guard case .upload(let ticket)? = it.run(.registerUpload(draft), by: member("bob")).result else {
             throw ChatError(.internal, "no place")
         }
         it.facts.mediaID = nil
-        it.tell(.completeUpload(mediaID: ticket.mediaID, digest: "d", isInline: true), by: .system)
+        it.run(.completeUpload(mediaID: ticket.mediaID, digest: "d", isInline: true), by: .system)
         var media = Media(url: "", name: "", size: 0, contentType: "")
         media.id = ticket.mediaID
         return (ticket.mediaID, media)
@@ -441,17 +441,17 @@ import Testing
         // It is one of the places that a user may have without a message, until somebody has decided.
         #expect(it.state.uploads.unnamed(of: user("bob")) == 1)
         it.pass(seconds: 5_000)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         let message = try #require(Self.decide(&it, id, true).shown.first)
         #expect(message.body.media?.name == "a.png")
         #expect(it.state.upload(mediaID)?.isReadable(at: it.now) == true)
         // Another one still waits: the content is not the recalled message's alone.
         let target = RecallTarget(seq: 1, sender: user("bob"), time: message.time, type: .image)
-        it.tell(.recall([target], Self.options), by: .system)
+        it.run(.recall([target], Self.options), by: .system)
         #expect(it.state.upload(mediaID)?.isReadable(at: it.now) == false)
         Self.decide(&it, second, false)
         it.pass(seconds: 7_200)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.upload(mediaID) == nil)
     }
 
@@ -461,27 +461,27 @@ import Testing
         let waiting = try Self.held(&it, HoldPolicy(seconds: 600)) { $0.body = .image(media) }
         _ = try Self.held(&it, HoldPolicy(seconds: 60, onExpiry: .allow)) { $0.body = .image(media) }
         let posts = (0..<Limits.referencesPerUpload).map { _ in
-            it.tell(.post(MessageDraft(body: .image(media))), by: .system).shown
+            it.run(.post(MessageDraft(body: .image(media))), by: .system).shown
         }
         #expect(posts.allSatisfy { $0.count == 1 })
-        let refused = it.tell(
+        let refused = it.run(
             .decideHeld(heldID: waiting, HeldDecision(isAllowed: true)), by: member("manager"))
         #expect(refused.code == .conflict && it.state.heldCount == 2)
         // It is denied in place of what its policy says.
         it.pass(seconds: 61)
         let seq = it.state.lastSeq
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.heldCount == 1 && it.state.lastSeq == seq)
         // A copy of it is one more.
         let copy = try #require(posts.first?.first)
         it.facts.copies = [copy]
         let combined = MessageDraft(body: .combine(title: "t", summary: "s", messageIDs: [copy.messageID]))
-        #expect(it.tell(.post(combined), by: .system).code == .conflict)
+        #expect(it.run(.post(combined), by: .system).code == .conflict)
         it.facts.copies = []
         // One of them goes: there is a place.
         let target = RecallTarget(
             seq: try #require(copy.seq), sender: nil, time: copy.time, type: .image)
-        it.tell(.recall([target], Self.options), by: .system)
+        it.run(.recall([target], Self.options), by: .system)
         #expect(Self.decide(&it, waiting, true).shown.count == 1)
     }
 
@@ -493,9 +493,9 @@ import Testing
         _ = try Self.held(&it, policy) { $0.body = .image(media) }
         // Nobody has led the room for a day.
         it.pass(seconds: 86_400)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.heldCount == 45 && it.state.upload(mediaID) != nil)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.heldCount == 0 && it.state.upload(mediaID)?.isReadable(at: it.now) == true)
     }
 }

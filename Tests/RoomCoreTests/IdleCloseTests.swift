@@ -20,10 +20,10 @@ import Testing
         var it = Self.room(closing: 60)
         #expect(it.state.nextDeadline == it.now.adding(seconds: 60))
         it.pass(milliseconds: 59_999)
-        #expect(it.tell(.expire, by: .system).events.isEmpty)
+        #expect(it.run(.expire, by: .system).events.isEmpty)
         #expect(it.state.info?.closed == false)
         it.pass(milliseconds: 1)
-        let effects = it.tell(.expire, by: .system)
+        let effects = it.run(.expire, by: .system)
         #expect(effects.events == [.roomClosed])
         #expect(effects.contains(.kickAll(reason: .roomClosed, ext: nil)))
         #expect(it.state.info?.closed == true && it.state.nextDeadline == nil)
@@ -31,50 +31,50 @@ import Testing
 
     @Test func `somebody inside cancels it, and it counts from the last exit`() {
         var it = Self.room(closing: 60)
-        it.tell(.occupancy(emptySince: nil), by: .system)
+        it.run(.occupancy(emptySince: nil), by: .system)
         #expect(it.state.nextDeadline == nil)
         it.pass(seconds: 3600)
-        #expect(it.tell(.expire, by: .system).events.isEmpty)
-        it.tell(.occupancy(emptySince: it.now.adding(seconds: -10)), by: .system)
+        #expect(it.run(.expire, by: .system).events.isEmpty)
+        it.run(.occupancy(emptySince: it.now.adding(seconds: -10)), by: .system)
         #expect(it.state.nextDeadline == it.now.adding(seconds: 50))
     }
 
     @Test func `the row brings the room back to its leader in time`() throws {
         var it = Self.room(closing: 60)
-        let empty = it.tell(.muteRoom(enable: true, NotifyOptions()), by: .system)
+        let empty = it.run(.muteRoom(enable: true, NotifyOptions()), by: .system)
         #expect(Self.roomRow(empty)?.deadline == it.now.adding(seconds: 60))
-        let occupied = it.tell(.occupancy(emptySince: nil), by: .system)
+        let occupied = it.run(.occupancy(emptySince: nil), by: .system)
         #expect(Self.roomRow(occupied)?.deadline == .atNewLeader)
-        let closed = it.tell(.closeRoom(NotifyOptions()), by: .system)
+        let closed = it.run(.closeRoom(NotifyOptions()), by: .system)
         #expect(try #require(Self.roomRow(closed)).deadline == nil)
     }
 
     @Test func `reopening and a new duration begin anew`() {
         var it = Self.room(closing: 60)
         it.pass(seconds: 60)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         it.pass(seconds: 100)
-        it.tell(.reopenRoom, by: .system)
+        it.run(.reopenRoom, by: .system)
         #expect(it.state.nextDeadline == it.now.adding(seconds: 60))
         it.pass(seconds: 30)
         var set = RoomChanges()
         set.idleCloseSeconds = 10
-        it.tell(.updateRoom(set: set, NotifyOptions()), by: .system)
+        it.run(.updateRoom(set: set, NotifyOptions()), by: .system)
         #expect(it.state.nextDeadline == it.now.adding(seconds: 10))
         set.idleCloseSeconds = 0
-        it.tell(.updateRoom(set: set, NotifyOptions()), by: .system)
+        it.run(.updateRoom(set: set, NotifyOptions()), by: .system)
         #expect(it.state.nextDeadline == nil)
     }
 
     @Test func `results are swept a minute after they are forgotten, also when the room is gone`() {
         var it = Dialogue()
-        for key in 1...20 { it.tell(.muteRoom(enable: key % 2 == 1, NotifyOptions()), by: .system, key: UInt64(key)) }
+        for key in 1...20 { it.run(.muteRoom(enable: key % 2 == 1, NotifyOptions()), by: .system, key: UInt64(key)) }
         let due = it.now.adding(seconds: 660)
         #expect(it.state.nextDeadline == due)
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         #expect(it.state.nextDeadline == due)
         it.pass(seconds: 660)
-        let gone = it.tell(.expire, by: .system).rows
+        let gone = it.run(.expire, by: .system).rows
         #expect(gone.count == 20 && gone.allSatisfy { $0.kind == .command && $0.value == nil })
         #expect(it.state.nextDeadline == nil)
     }
@@ -84,7 +84,7 @@ import Testing
         func set(_ transient: Bool) -> CommandBody {
             .queueSet(QueueWrite(key: "seat", value: "v", transient: transient), NotifyOptions())
         }
-        #expect(it.tell(set(true), by: member("bob")).rows.first?.deadline == .atNewLeader)
-        #expect(it.tell(set(false), by: member("bob")).rows.first?.deadline == nil)
+        #expect(it.run(set(true), by: member("bob")).rows.first?.deadline == .atNewLeader)
+        #expect(it.run(set(false), by: member("bob")).rows.first?.deadline == nil)
     }
 }

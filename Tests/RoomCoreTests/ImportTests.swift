@@ -18,7 +18,7 @@ import Testing
         _ messages: [ImportedMessage], after newest: NewestMessage? = nil, to it: inout Dialogue,
         by actor: Actor = .system, key: UInt64? = nil
     ) -> [Effect] {
-        it.tell(.importMessages(messages, after: newest), by: actor, key: key)
+        it.run(.importMessages(messages, after: newest), by: actor, key: key)
     }
 
     private static func imported(_ count: Int64, skipped: Int64 = 0, seq: UInt64) -> CommandResult {
@@ -42,7 +42,7 @@ import Testing
         #expect(kept.allSatisfy { !$0.webhook } && it.state.webhook?.firstSeq ?? 0 == 0)
         #expect(effects.shown.isEmpty)
         #expect(effects.contains(.leaveOut(1...3)))
-        let next = it.tell(.post(MessageDraft(body: .text("now"))), by: member("bob"))
+        let next = it.run(.post(MessageDraft(body: .text("now"))), by: member("bob"))
         #expect(next.posted?.place == .kept(seq: 4))
     }
 
@@ -56,7 +56,7 @@ import Testing
 
     @Test func `a message whose clientId the room knows is skipped, from a send and from another import`() {
         var it = Dialogue()
-        it.tell(.post(MessageDraft(body: .text("x"))), by: member("ann"), key: 1)
+        it.run(.post(MessageDraft(body: .text("x"))), by: member("ann"), key: 1)
         let newest = NewestMessage(seq: 1, time: it.now)
         it.pass(seconds: 10)
         // It is older than the newest one, and is not refused for that.
@@ -69,7 +69,7 @@ import Testing
         #expect(answer.result == Self.imported(1, skipped: 1, seq: 3))
         // And its sender's own repeat gets it.
         #expect(
-            it.tell(.post(MessageDraft(body: .text("x"))), by: member("ann"), key: 3).posted?.place == .kept(seq: 3))
+            it.run(.post(MessageDraft(body: .text("x"))), by: member("ann"), key: 3).posted?.place == .kept(seq: 3))
     }
 
     @Test func `an old message leaves no key, for nobody asks for it any more`() {
@@ -100,7 +100,7 @@ import Testing
 
     @Test func `none goes before the newest message, nor behind one that the leader did not know`() {
         var it = Dialogue()
-        it.tell(.post(MessageDraft(body: .text("x"))), by: member("ann"))
+        it.run(.post(MessageDraft(body: .text("x"))), by: member("ann"))
         let known = NewestMessage(seq: 1, time: it.now)
         it.pass(seconds: 1)
         let before = Self.message(it.now.adding(milliseconds: -1_001))
@@ -118,9 +118,9 @@ import Testing
         var it = Dialogue()
         let given = [Self.message(it.now)]
         #expect(Self.bring(given, to: &it, by: member("creator")).code == .forbidden)
-        it.tell(.closeRoom(NotifyOptions(notify: false)), by: .system)
+        it.run(.closeRoom(NotifyOptions(notify: false)), by: .system)
         #expect(Self.bring(given, to: &it).code == .roomClosed)
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         #expect(Self.bring(given, to: &it).code == .notFound)
     }
 

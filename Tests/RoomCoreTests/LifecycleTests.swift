@@ -9,7 +9,7 @@ import Testing
         var set = RoomChanges()
         set.name = "Live"
         set.queueLevel = .manager
-        let effects = it.tell(.createRoom(creator: user("ann"), set: set), by: .system)
+        let effects = it.run(.createRoom(creator: user("ann"), set: set), by: .system)
         guard case .room(let info)? = effects.result else {
             Issue.record("no room")
             return
@@ -25,18 +25,18 @@ import Testing
 
     @Test func `a room that exists is not created again, closed or not`() {
         var it = Dialogue()
-        #expect(it.tell(.createRoom(creator: user("bob"), set: RoomChanges()), by: .system).code == .conflict)
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
-        #expect(it.tell(.createRoom(creator: user("bob"), set: RoomChanges()), by: .system).code == .conflict)
+        #expect(it.run(.createRoom(creator: user("bob"), set: RoomChanges()), by: .system).code == .conflict)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
+        #expect(it.run(.createRoom(creator: user("bob"), set: RoomChanges()), by: .system).code == .conflict)
         #expect(it.state.info?.creator == user("creator"))
     }
 
     @Test func `what does not exist is not found`() {
         var it = Dialogue(staffed: false)
-        #expect(it.tell(.post(MessageDraft(body: .text("a"))), by: .system).code == .notFound)
-        #expect(it.tell(.deleteRoom, by: .system).code == .notFound)
-        #expect(it.tell(.closeRoom(NotifyOptions()), by: .system).code == .notFound)
-        #expect(it.tell(.occupancy(emptySince: nil), by: .system).code == .notFound)
+        #expect(it.run(.post(MessageDraft(body: .text("a"))), by: .system).code == .notFound)
+        #expect(it.run(.deleteRoom, by: .system).code == .notFound)
+        #expect(it.run(.closeRoom(NotifyOptions()), by: .system).code == .notFound)
+        #expect(it.run(.occupancy(emptySince: nil), by: .system).code == .notFound)
     }
 
     @Test func `clients neither create nor close nor delete`() {
@@ -45,7 +45,7 @@ import Testing
             .createRoom(creator: user("creator"), set: RoomChanges()), .closeRoom(NotifyOptions()), .reopenRoom,
             .deleteRoom, .expire, .queueRemove([]), .occupancy(emptySince: nil),
         ] {
-            #expect(it.tell(body, by: member("creator")).code == .forbidden)
+            #expect(it.run(body, by: member("creator")).code == .forbidden)
         }
     }
 
@@ -54,8 +54,8 @@ import Testing
         var set = RoomChanges()
         set.announcement = "Hello"
         set.slowModeSeconds = 3
-        #expect(it.tell(.updateRoom(set: set, NotifyOptions()), by: member("normal")).code == .forbidden)
-        let effects = it.tell(.updateRoom(set: set, NotifyOptions(notifyExt: "x")), by: member("manager"))
+        #expect(it.run(.updateRoom(set: set, NotifyOptions()), by: member("normal")).code == .forbidden)
+        let effects = it.run(.updateRoom(set: set, NotifyOptions(notifyExt: "x")), by: member("manager"))
         #expect(effects.events == [.roomInfoUpdated])
         #expect(effects.notifications.first?.data == .room(set: set))
         #expect(effects.notifications.first?.operator == UserName(user: user("manager"), nick: "nick-manager"))
@@ -70,13 +70,13 @@ import Testing
         set.entry = .invited
         set.idleCloseSeconds = 5
         set.viewerBudget = 7
-        #expect(it.tell(.updateRoom(set: set, NotifyOptions()), by: member("creator")).events.isEmpty)
+        #expect(it.run(.updateRoom(set: set, NotifyOptions()), by: member("creator")).events.isEmpty)
         #expect(it.state.info?.entry == .anyone)
-        it.tell(.updateRoom(set: set, NotifyOptions()), by: .system)
+        it.run(.updateRoom(set: set, NotifyOptions()), by: .system)
         #expect(it.state.info?.entry == .invited)
         #expect(it.state.info?.viewerBudget == 7)
         set.viewerBudget = 0
-        it.tell(.updateRoom(set: set, NotifyOptions()), by: .system)
+        it.run(.updateRoom(set: set, NotifyOptions()), by: .system)
         #expect(it.state.info?.viewerBudget == nil)
     }
 
@@ -84,7 +84,7 @@ import Testing
         var it = Dialogue()
         var set = RoomChanges()
         set.slowModeSeconds = -1
-        let error = it.tell(.updateRoom(set: set, NotifyOptions()), by: .system).error
+        let error = it.run(.updateRoom(set: set, NotifyOptions()), by: .system).error
         #expect(error?.code == .badParameter)
         #expect(error?.field == "slowModeSeconds")
     }
@@ -93,7 +93,7 @@ import Testing
         var it = Dialogue()
         var set = RoomChanges()
         set.name = "quiet"
-        let effects = it.tell(.updateRoom(set: set, NotifyOptions(notify: false)), by: .system)
+        let effects = it.run(.updateRoom(set: set, NotifyOptions(notify: false)), by: .system)
         #expect(effects.shown.isEmpty)
         #expect(it.state.info?.name == "quiet")
         #expect(it.state.lastSeq == 0)
@@ -101,51 +101,51 @@ import Testing
 
     @Test func `closing kicks all after 311, takes transient elements and keeps the rest`() {
         var it = Dialogue()
-        it.tell(
+        it.run(
             .queueSet(QueueWrite(key: "mic", value: "v", transient: true), NotifyOptions()),
             by: member("normal"))
-        it.tell(
+        it.run(
             .queueSet(QueueWrite(key: "song", value: "v"), NotifyOptions()),
             by: member("normal"))
-        let effects = it.tell(.closeRoom(NotifyOptions(notifyExt: "bye")), by: .system)
+        let effects = it.run(.closeRoom(NotifyOptions(notifyExt: "bye")), by: .system)
         #expect(effects.events == [.roomClosed, .queueBatchChanged])
         #expect(effects.contains(.kickAll(reason: .roomClosed, ext: "bye")))
         #expect(it.state.queue["mic"] == nil)
         #expect(it.state.queue["song"] != nil)
-        #expect(it.tell(.closeRoom(NotifyOptions()), by: .system).count == 1)
+        #expect(it.run(.closeRoom(NotifyOptions()), by: .system).count == 1)
     }
 
     @Test func `a closed room refuses everybody, and opens again with everything in it`() {
         var it = Dialogue()
-        it.tell(.post(MessageDraft(body: .text("a"))), by: member("normal"))
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.run(.post(MessageDraft(body: .text("a"))), by: member("normal"))
+        it.run(.closeRoom(NotifyOptions()), by: .system)
         for body: CommandBody in [
             .post(MessageDraft(body: .text("b"))), .muteRoom(enable: true, NotifyOptions()),
             .setRole(user("bob"), .normal, NotifyOptions()), .queueClear(NotifyOptions()),
             .updateRoom(set: RoomChanges(), NotifyOptions()),
         ] {
-            #expect(it.tell(body, by: .system).code == .roomClosed)
+            #expect(it.run(body, by: .system).code == .roomClosed)
         }
         #expect(throws: ChatError.self) {
             try it.state.mayEnter(user("creator"), anonymous: false, invitedByToken: true, at: it.now)
         }
-        it.tell(.reopenRoom, by: .system)
+        it.run(.reopenRoom, by: .system)
         #expect(it.state.role(of: user("manager")) == .manager)
-        #expect(it.tell(.post(MessageDraft(body: .text("b"))), by: member("normal")).shown.first?.seq == 3)
+        #expect(it.run(.post(MessageDraft(body: .text("b"))), by: member("normal")).shown.first?.seq == 3)
     }
 
     @Test func `deleting ends the incarnation, and the ID can be used anew`() {
         var it = Dialogue()
-        it.tell(.post(MessageDraft(body: .text("a"))), by: member("normal"), key: 1)
+        it.run(.post(MessageDraft(body: .text("a"))), by: member("normal"), key: 1)
         let first = it.state.incarnation
-        let effects = it.tell(.deleteRoom, by: .system, key: 2)
+        let effects = it.run(.deleteRoom, by: .system, key: 2)
         #expect(effects.contains(.kickAll(reason: .roomClosed, ext: nil)))
         #expect(effects.contains { $0 == first.map { .retire($0) } })
         #expect(effects.result == .done)
         #expect(!it.state.exists)
         #expect(it.state.role(of: user("manager")) == .guest)
 
-        it.tell(.createRoom(creator: user("eve"), set: RoomChanges()), by: .system)
+        it.run(.createRoom(creator: user("eve"), set: RoomChanges()), by: .system)
         #expect(it.state.incarnation != first)
         #expect(it.state.lastSeq == 0)
         #expect(it.state.role(of: user("creator")) == .guest)
@@ -154,22 +154,22 @@ import Testing
     @Test func `the results of creating and deleting outlive the room`() {
         var it = Dialogue(staffed: false)
         let create = CommandBody.createRoom(creator: user("ann"), set: RoomChanges())
-        let created = it.tell(create, by: .system, key: 1).result
-        #expect(it.tell(create, by: .system, key: 1) == created.map { [.result($0)] } ?? [])
-        it.tell(.deleteRoom, by: .system, key: 2)
-        #expect(it.tell(.deleteRoom, by: .system, key: 2) == [.result(.done)])
-        #expect(it.tell(create, by: .system, key: 1) == created.map { [.result($0)] } ?? [])
+        let created = it.run(create, by: .system, key: 1).result
+        #expect(it.run(create, by: .system, key: 1) == created.map { [.result($0)] } ?? [])
+        it.run(.deleteRoom, by: .system, key: 2)
+        #expect(it.run(.deleteRoom, by: .system, key: 2) == [.result(.done)])
+        #expect(it.run(create, by: .system, key: 1) == created.map { [.result($0)] } ?? [])
         #expect(!it.state.exists)
         it.pass(seconds: Limits.commandMemorySeconds)
-        #expect(it.tell(create, by: .system, key: 1).count > 1)
+        #expect(it.run(create, by: .system, key: 1).count > 1)
         #expect(it.state.exists)
     }
 
     @Test func `muting the room is told once`() {
         var it = Dialogue()
-        #expect(it.tell(.muteRoom(enable: true, NotifyOptions()), by: member("normal")).code == .forbidden)
-        #expect(it.tell(.muteRoom(enable: true, NotifyOptions()), by: member("manager")).events == [.roomMuted])
-        #expect(it.tell(.muteRoom(enable: true, NotifyOptions()), by: member("manager")).events.isEmpty)
-        #expect(it.tell(.muteRoom(enable: false, NotifyOptions()), by: member("creator")).events == [.roomUnmuted])
+        #expect(it.run(.muteRoom(enable: true, NotifyOptions()), by: member("normal")).code == .forbidden)
+        #expect(it.run(.muteRoom(enable: true, NotifyOptions()), by: member("manager")).events == [.roomMuted])
+        #expect(it.run(.muteRoom(enable: true, NotifyOptions()), by: member("manager")).events.isEmpty)
+        #expect(it.run(.muteRoom(enable: false, NotifyOptions()), by: member("creator")).events == [.roomUnmuted])
     }
 }

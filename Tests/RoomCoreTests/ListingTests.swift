@@ -22,13 +22,13 @@ import Testing
         var it = Dialogue()
         for name in ["z", "y", "x"] {
             it.pass(milliseconds: 1)
-            it.tell(.setMember(user(name), enable: true, NotifyOptions()), by: .system)
+            it.run(.setMember(user(name), enable: true, NotifyOptions()), by: .system)
         }
         it.pass(milliseconds: 1)
-        it.tell(.tempMute(user("a"), seconds: 60, NotifyOptions()), by: .system)
+        it.run(.tempMute(user("a"), seconds: 60, NotifyOptions()), by: .system)
         it.pass(milliseconds: 1)
-        it.tell(.setMute(user("b"), enable: true, NotifyOptions()), by: .system)
-        it.tell(.setMember(user("y"), enable: false, NotifyOptions()), by: .system)
+        it.run(.setMute(user("b"), enable: true, NotifyOptions()), by: .system)
+        it.run(.setMember(user("y"), enable: false, NotifyOptions()), by: .system)
         let users = try Self.all(it.state, .fixed, limit: 2, at: it.now)
         #expect(Set(users.prefix(3)) == [user("creator"), user("manager"), user("normal")])
         #expect(users.dropFirst(3) == [user("z"), user("x"), user("b")])
@@ -41,19 +41,19 @@ import Testing
 
     @Test func `the muted listing has temporary ones too, while they last`() throws {
         var it = Dialogue()
-        it.tell(.setMute(user("b"), enable: true, NotifyOptions()), by: .system)
-        it.tell(.tempMute(user("c"), seconds: 5, NotifyOptions()), by: .system)
-        it.tell(.tempMute(user("a"), seconds: 6, NotifyOptions()), by: .system)
+        it.run(.setMute(user("b"), enable: true, NotifyOptions()), by: .system)
+        it.run(.tempMute(user("c"), seconds: 5, NotifyOptions()), by: .system)
+        it.run(.tempMute(user("a"), seconds: 6, NotifyOptions()), by: .system)
         #expect(try Self.all(it.state, .muted, limit: 1, at: it.now) == [user("a"), user("b"), user("c")])
         it.pass(seconds: 5)
         #expect(try Self.all(it.state, .muted, limit: 1, at: it.now) == [user("a"), user("b")])
-        it.tell(.setBlacklist(user("d"), enable: true, NotifyOptions()), by: .system)
+        it.run(.setBlacklist(user("d"), enable: true, NotifyOptions()), by: .system)
         #expect(try Self.all(it.state, .blacklisted, limit: 1, at: it.now) == [user("d")])
     }
 
     @Test func `a page that is exactly full has no next when it is the last`() throws {
         var it = Dialogue()
-        it.tell(.setMember(user("a"), enable: true, NotifyOptions()), by: .system)
+        it.run(.setMember(user("a"), enable: true, NotifyOptions()), by: .system)
         #expect(try it.state.members(.fixed, after: nil, limit: 4, at: it.now).next == nil)
         #expect(try it.state.members(.fixed, after: nil, limit: 3, at: it.now).next != nil)
     }
@@ -62,10 +62,10 @@ import Testing
         var it = Dialogue()
         for number in 0..<10 {
             it.pass(milliseconds: 1)
-            it.tell(.setMember(user("u\(number)"), enable: true, NotifyOptions()), by: .system)
+            it.run(.setMember(user("u\(number)"), enable: true, NotifyOptions()), by: .system)
         }
         let page = try it.state.members(.fixed, after: nil, limit: 6, at: it.now)
-        it.tell(.setMember(user("u2"), enable: false, NotifyOptions()), by: .system)
+        it.run(.setMember(user("u2"), enable: false, NotifyOptions()), by: .system)
         let next = try it.state.members(.fixed, after: page.next, limit: 9, at: it.now)
         #expect(next.items.map(\.user.text) == (3..<10).map { "u\($0)" })
     }
@@ -74,7 +74,7 @@ import Testing
         var it = Dialogue()
         let names = (0..<3).map { String(repeating: "x", count: 63) + "\($0)" }
         for name in names {
-            it.tell(.setMute(user(name), enable: true, NotifyOptions()), by: .system)
+            it.run(.setMute(user(name), enable: true, NotifyOptions()), by: .system)
         }
         #expect(try Self.all(it.state, .fixed, limit: 1, at: it.now).count == 6)
         #expect(try Self.all(it.state, .muted, limit: 1, at: it.now).map(\.text) == names)
@@ -92,9 +92,9 @@ import Testing
 
     @Test func `who is fixed by a flag only is not in the list that others than managers see`() throws {
         var it = Dialogue()
-        it.tell(.setMute(user("muted"), enable: true, NotifyOptions()), by: .system)
-        it.tell(.setBlacklist(user("barred"), enable: true, NotifyOptions()), by: .system)
-        it.tell(.setMute(user("normal"), enable: true, NotifyOptions()), by: .system)
+        it.run(.setMute(user("muted"), enable: true, NotifyOptions()), by: .system)
+        it.run(.setBlacklist(user("barred"), enable: true, NotifyOptions()), by: .system)
+        it.run(.setMute(user("normal"), enable: true, NotifyOptions()), by: .system)
         let all = try Self.all(it.state, .fixed, limit: 2, at: it.now).map(\.text)
         #expect(all.sorted() == ["barred", "creator", "manager", "muted", "normal"])
         let first = try it.state.members(.fixed, after: nil, limit: 2, at: it.now, all: false)
@@ -106,13 +106,13 @@ import Testing
     @Test func `BANNED lists whom a kick keeps out, until that is over or lifted`() throws {
         var it = Dialogue()
         for (name, seconds) in [("a", 10), ("b", 20), ("c", 30)] as [(String, Int64)] {
-            it.tell(.kick(user(name), banSeconds: seconds, NotifyOptions()), by: .system)
+            it.run(.kick(user(name), banSeconds: seconds, NotifyOptions()), by: .system)
         }
         #expect(try Self.all(it.state, .banned, limit: 2, at: it.now) == ["a", "b", "c"].map(user))
-        it.tell(.kick(user("c"), banSeconds: 0, NotifyOptions()), by: .system)
+        it.run(.kick(user("c"), banSeconds: 0, NotifyOptions()), by: .system)
         it.pass(seconds: 10)
         #expect(try Self.all(it.state, .banned, limit: 2, at: it.now) == [user("b")])
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(try Self.all(it.state, .banned, limit: 2, at: it.now) == [user("b")])
     }
 }

@@ -75,7 +75,7 @@ struct NaiveRoom {
     /// - Parameters:
     ///   - hold: of a post that is to be held: under which ID, and how it ends.
     ///   - facts: what the leader states beside the command.
-    mutating func tell(
+    mutating func run(
         _ body: CommandBody, by actor: Actor, key: UInt64?, hold: (id: String, policy: HoldPolicy)? = nil,
         facts: Facts = Facts(), at now: Int64
     ) -> Answer {

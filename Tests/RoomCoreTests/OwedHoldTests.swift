@@ -21,12 +21,12 @@ import Testing
     ) throws -> (id: String, effects: [Effect]) {
         (it.facts.hold, it.facts.owesByRow) = (policy, byRow)
         defer { (it.facts.hold, it.facts.owesByRow) = (nil, true) }
-        let effects = it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob"), key: key)
+        let effects = it.run(.post(MessageDraft(body: .text("x"))), by: member("bob"), key: key)
         return (try #require(effects.heldID), effects)
     }
 
     private static func delivered(_ it: inout Dialogue, through event: UInt64) -> [Effect] {
-        it.tell(
+        it.run(
             .webhookDelivered(
                 WebhookProgress(
                     incarnation: it.state.incarnation ?? Incarnation(0), seq: 0, time: it.now, eventIndex: event)),
@@ -59,14 +59,14 @@ import Testing
         let ids = try (0..<5).map { _ in try Self.hold(&it, policy).id }
         let indexes = Self.owed(it)
         #expect(indexes.count == 5)
-        it.tell(.decideHeld(heldID: ids[0], HeldDecision(isAllowed: true)), by: .system)
-        it.tell(.decideHeld(heldID: ids[1], HeldDecision(isAllowed: false)), by: member("manager"))
-        it.tell(.withdrawHeld(heldID: ids[2]), by: member("bob"))
+        it.run(.decideHeld(heldID: ids[0], HeldDecision(isAllowed: true)), by: .system)
+        it.run(.decideHeld(heldID: ids[1], HeldDecision(isAllowed: false)), by: member("manager"))
+        it.run(.withdrawHeld(heldID: ids[2]), by: member("bob"))
         it.pass(seconds: 11)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.heldCount == 0)
         try Self.hold(&it)
-        it.tell(.kick(user("bob"), banSeconds: 0, Self.quiet), by: .system)
+        it.run(.kick(user("bob"), banSeconds: 0, Self.quiet), by: .system)
         #expect(Self.owed(it) == indexes + [Self.owed(it).last])
         #expect(it.state.owedHolds(after: indexes[2], countMax: 2).map(\.index) == Array(indexes[3...]))
     }
@@ -94,13 +94,13 @@ import Testing
         it.restores = false
         for _ in 0..<(WebhookRecord.heldMax + 2) {
             let id = try Self.hold(&it).id
-            it.tell(.decideHeld(heldID: id, HeldDecision(isAllowed: false)), by: .system)
+            it.run(.decideHeld(heldID: id, HeldDecision(isAllowed: false)), by: .system)
         }
         it.restores = true
         let last = try Self.hold(&it).effects
         #expect(last.owedRows.map { $0.value == nil } == [false, true])
         #expect(Self.owed(it).count == WebhookRecord.heldMax && it.state.webhook?.forgotten == 3)
-        it.tell(.closeRoom(Self.quiet), by: .system)
+        it.run(.closeRoom(Self.quiet), by: .system)
         #expect(it.state.webhook?.events.map(\.kind) == [.closed] && Self.owed(it).count == WebhookRecord.heldMax)
         _ = Self.delivered(&it, through: it.index)
         #expect(it.state.webhook == nil)
@@ -112,8 +112,8 @@ import Testing
             let former = try Self.hold(&it, byRow: false).effects
             #expect(former.owedRows.isEmpty && former.rows.contains { $0.kind == .webhook })
         }
-        it.tell(.closeRoom(Self.quiet), by: .system)
-        it.tell(.reopenRoom, by: .system)
+        it.run(.closeRoom(Self.quiet), by: .system)
+        it.run(.reopenRoom, by: .system)
         let former = Self.owed(it)
         #expect(it.state.webhook?.events.map(\.kind) == [.held, .held, .held, .closed, .reopened])
         let effects = try Self.hold(&it).effects
@@ -142,14 +142,14 @@ import Testing
         let isByRow = { (number: Int) in number < 2 || number == 500 }
         for number in 0..<WebhookRecord.heldMax {
             let id = try Self.hold(&it, byRow: isByRow(number)).id
-            it.tell(.decideHeld(heldID: id, HeldDecision(isAllowed: false)), by: .system)
+            it.run(.decideHeld(heldID: id, HeldDecision(isAllowed: false)), by: .system)
         }
         let before = Self.owed(it)
         #expect(before.count == WebhookRecord.heldMax)
         // A leader of before: the oldest have rows.
         for count in 1...3 {
             let id = try Self.hold(&it, byRow: false).id
-            it.tell(.decideHeld(heldID: id, HeldDecision(isAllowed: false)), by: .system)
+            it.run(.decideHeld(heldID: id, HeldDecision(isAllowed: false)), by: .system)
             #expect(Self.owed(it).count == WebhookRecord.heldMax && Self.owed(it).first == before[count])
             #expect(it.state.webhook?.forgotten == Int64(count))
         }
@@ -165,7 +165,7 @@ import Testing
         try Self.hold(&it)
         try Self.hold(&it)
         it.facts.keepDeletedSeconds = keepDeletedSeconds
-        let effects = it.tell(.deleteRoom, by: .system)
+        let effects = it.run(.deleteRoom, by: .system)
         #expect(effects.owedRows.map { $0.value == nil } == [true, true, true])
         #expect(it.state.webhook?.forgotten == 3 && it.state.webhook?.events.map(\.kind) == [.deleted])
         #expect(it.state.owedHolds(after: 0, countMax: 9).isEmpty)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PinTests {
     /// A kept message, as the leader looks it up.
     static func post(_ it: inout Dialogue, _ text: String = "x") throws -> (id: String, original: OriginalMessage) {
-        let message = try #require(it.tell(.post(MessageDraft(body: .text(text))), by: member("bob")).shown.first)
+        let message = try #require(it.run(.post(MessageDraft(body: .text(text))), by: member("bob")).shown.first)
         return (message.messageID, try #require(OriginalMessage(message)))
     }
 
@@ -17,13 +17,13 @@ import Testing
     ) -> [Effect] {
         it.facts.original = message.original
         defer { it.facts.original = nil }
-        return it.tell(.pin(messageID: message.id, enable: enable, NotifyOptions()), by: actor, key: key)
+        return it.run(.pin(messageID: message.id, enable: enable, NotifyOptions()), by: actor, key: key)
     }
 
     private static func recall(_ it: inout Dialogue, _ message: (id: String, original: OriginalMessage)) -> [Effect] {
         let target = RecallTarget(
             seq: message.original.seq, sender: message.original.user, time: message.original.time, type: .text)
-        return it.tell(.recall([target], NotifyOptions()), by: .system)
+        return it.run(.recall([target], NotifyOptions()), by: .system)
     }
 
     private static func pinned(_ it: Dialogue) -> [String] { (it.state.info?.pinned ?? []).map(\.messageID) }
@@ -82,7 +82,7 @@ import Testing
         // In silence, too.
         let target = RecallTarget(
             seq: second.original.seq, sender: second.original.user, time: second.original.time, type: .text)
-        let silent = it.tell(.recall([target], NotifyOptions(notify: false)), by: .system)
+        let silent = it.run(.recall([target], NotifyOptions(notify: false)), by: .system)
         #expect(silent.shown.isEmpty && Self.pinned(it).isEmpty)
     }
 
@@ -93,7 +93,7 @@ import Testing
         it.facts.recalled = [
             RecallTarget(seq: message.original.seq, sender: user("bob"), time: message.original.time, type: .text)
         ]
-        it.tell(.setBlacklist(user("bob"), enable: true, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user("bob"), enable: true, NotifyOptions()), by: member("manager"))
         #expect(Self.pinned(it).isEmpty)
     }
 
@@ -110,14 +110,14 @@ import Testing
     @Test func `what is no kept message of this life of the room is not found`() throws {
         var it = Dialogue()
         let message = try Self.post(&it)
-        #expect(it.tell(.pin(messageID: message.id, enable: true, NotifyOptions()), by: .system).code == .notFound)
+        #expect(it.run(.pin(messageID: message.id, enable: true, NotifyOptions()), by: .system).code == .notFound)
         for id in ["", "m", "1-1", message.id + "0"] {
             #expect(Self.pin(&it, (id, message.original)).code == .notFound, "\(id)")
         }
         var later = message
         later.original.seq = it.state.lastSeq + 1
         #expect(Self.pin(&it, later).code == .notFound)
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
         #expect(Self.pin(&it, message).code == .roomClosed)
     }
 
@@ -130,7 +130,7 @@ import Testing
         #expect(Self.pin(&it, first, key: 1) == answer.suffix(1))
         // Nor does it need the fact.
         #expect(
-            it.tell(.pin(messageID: first.id, enable: true, NotifyOptions()), by: member("manager"), key: 1)
+            it.run(.pin(messageID: first.id, enable: true, NotifyOptions()), by: member("manager"), key: 1)
                 == answer.suffix(1))
         #expect(Self.pinned(it) == [second.id])
     }
@@ -141,10 +141,10 @@ import Testing
         Self.pin(&it, message)
         var set = RoomChanges()
         set.name = "n"
-        let effects = it.tell(.updateRoom(set: set, NotifyOptions()), by: member("manager"), key: 1)
+        let effects = it.run(.updateRoom(set: set, NotifyOptions()), by: member("manager"), key: 1)
         guard case .room(let info)? = effects.result else { throw Refused() }
         #expect(info.pinned.map(\.messageID) == [message.id])
-        #expect(it.tell(.updateRoom(set: set, NotifyOptions()), by: member("manager"), key: 1) == effects.suffix(1))
+        #expect(it.run(.updateRoom(set: set, NotifyOptions()), by: member("manager"), key: 1) == effects.suffix(1))
         let memory = it.state.ledger.results[CommandKey(high: 7, low: 1)]
         guard case .room(let remembered)? = memory?.result else { throw Refused() }
         #expect(remembered.pinned.isEmpty)
@@ -155,8 +155,8 @@ import Testing
         let message = try Self.post(&it)
         Self.pin(&it, message)
         it.facts.keepDeletedSeconds = 60
-        it.tell(.deleteRoom, by: .system)
-        it.tell(.undeleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
+        it.run(.undeleteRoom, by: .system)
         #expect(Self.pinned(it) == [message.id])
     }
 

@@ -16,7 +16,7 @@ import Testing
         defer { it.facts.pollKey = nil }
         let draft = PollDraft(
             title: "which", options: (0..<options).map { "option \($0)" }, seconds: seconds, mayChange: mayChange)
-        return it.tell(.openPoll(id: id, draft, quiet), by: actor, key: key)
+        return it.run(.openPoll(id: id, draft, quiet), by: actor, key: key)
     }
 
     @discardableResult
@@ -24,7 +24,7 @@ import Testing
         _ it: inout Dialogue, _ name: String, _ option: Int64, in id: String = "p", key: UInt64? = nil
     )
         -> [Effect]
-    { it.tell(.vote(poll: id, option: option), by: member(name), key: key) }
+    { it.run(.vote(poll: id, option: option), by: member(name), key: key) }
 
     private static func poll(_ effects: [Effect]) -> Poll? {
         if case .poll(let poll)? = effects.result { poll } else { nil }
@@ -40,10 +40,10 @@ import Testing
         #expect(Self.vote(&it, "ann", 2).code == .conflict)
         #expect(Self.vote(&it, "eve", 3).code == .badParameter && Self.vote(&it, "eve", -1).code == .badParameter)
         #expect(Self.vote(&it, "eve", 0, in: "none").code == .notFound)
-        #expect(it.tell(.vote(poll: "p", option: 0), by: member("eve", anonymous: true)).code == .forbidden)
-        #expect(it.tell(.vote(poll: "p", option: 0), by: .system).code == .forbidden)
+        #expect(it.run(.vote(poll: "p", option: 0), by: member("eve", anonymous: true)).code == .forbidden)
+        #expect(it.run(.vote(poll: "p", option: 0), by: .system).code == .forbidden)
         #expect(it.state.pollCounts.map(\.key) == ["poll:p:0", "poll:p:1", "poll:p:2"])
-        let closed = it.tell(.closePoll(id: "p", Self.quiet), by: member("manager"))
+        let closed = it.run(.closePoll(id: "p", Self.quiet), by: member("manager"))
         #expect(closed.events == [.pollClosed])
         guard case .poll(let told)? = closed.notifications.first?.data else {
             Issue.record("no poll")
@@ -51,7 +51,7 @@ import Testing
         }
         #expect(told.counts == [0, 2, 0] && told.closed && told.title == "which")
         #expect(Self.vote(&it, "eve", 0).code == .conflict)
-        #expect(it.tell(.closePoll(id: "p", Self.quiet), by: member("manager")).code == .conflict)
+        #expect(it.run(.closePoll(id: "p", Self.quiet), by: member("manager")).code == .conflict)
         #expect(it.state.pollList == [told] && it.state.pollCounts.isEmpty)
     }
 
@@ -73,11 +73,11 @@ import Testing
         }
         for (id, actor) in [("a", member("creator")), ("b", .system)] as [(String, Actor)] {
             #expect(Self.open(&it, id, by: actor).error == nil)
-            #expect(it.tell(.closePoll(id: id, Self.quiet), by: member("bob")).code == .forbidden)
+            #expect(it.run(.closePoll(id: id, Self.quiet), by: member("bob")).code == .forbidden)
         }
-        it.tell(.setMute(user("bob"), enable: true, Self.quiet), by: .system)
+        it.run(.setMute(user("bob"), enable: true, Self.quiet), by: .system)
         #expect(Self.vote(&it, "bob", 0, in: "a").error == nil)
-        it.tell(.setBlacklist(user("bob"), enable: true, Self.quiet), by: .system)
+        it.run(.setBlacklist(user("bob"), enable: true, Self.quiet), by: .system)
         #expect(Self.vote(&it, "bob", 0, in: "b").code == .blacklisted)
     }
 
@@ -90,18 +90,18 @@ import Testing
             it.state.nextDeadline == it.now.adding(seconds: 60) && it.store.deadlines.first == it.state.nextDeadline)
         it.pass(seconds: 60)
         #expect(Self.vote(&it, "bob", 0).code == .conflict, "before anybody says that it is over")
-        let expired = it.tell(.expire, by: .system)
+        let expired = it.run(.expire, by: .system)
         #expect(expired.events == [.pollClosed] && it.state.pollList.map(\.closed) == [true, false])
         #expect(expired.notifications.first?.operator == nil)
         it.pass(seconds: 30)
-        #expect(it.tell(.expire, by: .system).events == [.pollClosed])
+        #expect(it.run(.expire, by: .system).events == [.pollClosed])
     }
 
     @Test func `five are open at most, and an ID is free again when its poll is closed`() {
         var it = Dialogue()
         for number in 1...5 { #expect(Self.open(&it, "p\(number)").error == nil) }
         #expect(Self.open(&it, "p6").code == .conflict)
-        it.tell(.closePoll(id: "p1", Self.quiet), by: .system)
+        it.run(.closePoll(id: "p1", Self.quiet), by: .system)
         #expect(Self.open(&it, "p2").code == .conflict, "it is open")
         #expect(Self.open(&it, "p1").error == nil)
         #expect(Self.poll(Self.vote(&it, "ann", 0, in: "p1"))?.counts == [1, 0, 0])
@@ -111,18 +111,18 @@ import Testing
         var it = Dialogue()
         Self.open(&it)
         for number in 0..<600 { Self.vote(&it, "user\(number)", Int64(number % 3)) }
-        it.tell(.closePoll(id: "p", Self.quiet), by: .system)
+        it.run(.closePoll(id: "p", Self.quiet), by: .system)
         Self.open(&it)
         #expect(Self.poll(Self.vote(&it, "user1", 2))?.counts == [0, 0, 1], "a poll of its own")
         var rounds = 0
         while let due = it.state.nextDeadline, due <= it.now, rounds < 10 {
-            it.tell(.expire, by: .system)
+            it.run(.expire, by: .system)
             rounds += 1
         }
         #expect(rounds == 3, "256 rows each")
         #expect(it.state.polls.abandoned.isEmpty && it.state.pollList.map(\.counts) == [[0, 0, 1]])
-        it.tell(.closePoll(id: "p", Self.quiet), by: .system)
-        it.tell(.expire, by: .system)
+        it.run(.closePoll(id: "p", Self.quiet), by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.polls["p"]?.voters.parts.isEmpty == true && it.state.pollList.map(\.counts) == [[0, 0, 1]])
         #expect(it.store.deadlines.isEmpty, "nothing of it is due any more: a row that stays due hides others")
     }
@@ -131,11 +131,11 @@ import Testing
         var it = Dialogue()
         for number in 1...25 {
             Self.open(&it, "p\(number)")
-            it.tell(.closePoll(id: "p\(number)", Self.quiet), by: .system)
+            it.run(.closePoll(id: "p\(number)", Self.quiet), by: .system)
         }
         #expect(it.store.deadlines.isEmpty)
         #expect(it.state.nextDeadline == it.now)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.pollList.count == 20 && it.state.nextDeadline == nil)
     }
 
@@ -144,9 +144,9 @@ import Testing
         for number in 1...25 {
             Self.open(&it, "p\(number)")
             Self.vote(&it, "ann", 0, in: "p\(number)")
-            it.tell(.closePoll(id: "p\(number)", Self.quiet), by: .system)
+            it.run(.closePoll(id: "p\(number)", Self.quiet), by: .system)
         }
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.pollList.map(\.id) == (6...25).map { "p\($0)" })
     }
 
@@ -180,11 +180,11 @@ import Testing
         Self.open(&it, seconds: 600)
         Self.vote(&it, "ann", 2)
         it.facts.keepDeletedSeconds = 60
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         #expect(it.store.deadlines.count == 1, "the room's own")
-        it.tell(.undeleteRoom, by: .system)
+        it.run(.undeleteRoom, by: .system)
         #expect(it.state.pollList.map(\.counts) == [[0, 0, 1]])
         it.pass(seconds: 600)
-        #expect(it.tell(.expire, by: .system).events == [.pollClosed])
+        #expect(it.run(.expire, by: .system).events == [.pollClosed])
     }
 }

@@ -14,21 +14,21 @@ import Testing
 
     @Test func `seq begins at 1 and has no holes, and unkept messages follow it`() {
         var it = Dialogue()
-        #expect(it.tell(Self.text(), by: member("guest")).posted?.place == .kept(seq: 1))
-        #expect(it.tell(Self.draft { $0.keep = false }, by: member("guest")).posted?.place == .unkept(after: 1))
-        #expect(it.tell(Self.draft { $0.to = [user("bob")] }, by: member("guest")).posted?.place == .unkept(after: 1))
+        #expect(it.run(Self.text(), by: member("guest")).posted?.place == .kept(seq: 1))
+        #expect(it.run(Self.draft { $0.keep = false }, by: member("guest")).posted?.place == .unkept(after: 1))
+        #expect(it.run(Self.draft { $0.to = [user("bob")] }, by: member("guest")).posted?.place == .unkept(after: 1))
         let command = CommandBody.post(MessageDraft(body: .command(payload: [1, 2])))
-        #expect(it.tell(command, by: member("guest")).posted?.place == .unkept(after: 1))
-        #expect(it.tell(Self.text(), by: member("guest")).posted?.place == .kept(seq: 2))
+        #expect(it.run(command, by: member("guest")).posted?.place == .unkept(after: 1))
+        #expect(it.run(Self.text(), by: member("guest")).posted?.place == .kept(seq: 2))
     }
 
     @Test func `unkept messages of one entry have different IDs`() {
         var it = Dialogue()
         let unkept = Self.draft { $0.keep = false }
-        let first = it.tell(unkept, by: .system).posted?.messageID
+        let first = it.run(unkept, by: .system).posted?.messageID
         it.index -= 1
-        let second = it.tell(unkept, by: .system).posted?.messageID
-        let third = it.tell(unkept, by: .system).posted?.messageID
+        let second = it.run(unkept, by: .system).posted?.messageID
+        let third = it.run(unkept, by: .system).posted?.messageID
         #expect(Set([first, second, third]).count == 3)
     }
 
@@ -39,7 +39,7 @@ import Testing
             $0.mentionAll = true
             $0.ext = "e"
         }
-        let effects = it.tell(body, by: member("manager"), key: 5, id: CommandID(scope: "manager", text: "c1"))
+        let effects = it.run(body, by: member("manager"), key: 5, id: CommandID(scope: "manager", text: "c1"))
         let message = effects.shown.first
         #expect(message?.from == Sender(user: user("manager"), profile: Profile(nick: "nick-manager"), role: .manager))
         #expect(message?.mentions == [user("bob")])
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `an ID that no client chose is not shown`() {
         var it = Dialogue()
-        let effects = it.tell(Self.text(), by: member("bob"), id: CommandID(scope: "", text: "session#1"))
+        let effects = it.run(Self.text(), by: member("bob"), id: CommandID(scope: "", text: "session#1"))
         #expect(effects.shown.first?.clientID == nil)
     }
 
@@ -61,19 +61,19 @@ import Testing
         var set = RoomChanges()
         set.slowModeSeconds = 60
         var it = Dialogue(set: set)
-        it.tell(.setMute(user("bob"), enable: true, NotifyOptions()), by: .system)
-        it.tell(.muteRoom(enable: true, NotifyOptions()), by: .system)
+        it.run(.setMute(user("bob"), enable: true, NotifyOptions()), by: .system)
+        it.run(.muteRoom(enable: true, NotifyOptions()), by: .system)
         let bob = Actor.server(UserName(user: user("bob"), nick: "Bob"))
-        #expect(it.tell(Self.text(), by: bob).shown.first?.from?.role == .guest)
-        #expect(it.tell(Self.text(), by: bob).shown.first?.from?.profile.nick == "Bob")
-        #expect(it.tell(Self.text(), by: .system).shown.map(\.from) == [nil])
+        #expect(it.run(Self.text(), by: bob).shown.first?.from?.role == .guest)
+        #expect(it.run(Self.text(), by: bob).shown.first?.from?.profile.nick == "Bob")
+        #expect(it.run(Self.text(), by: .system).shown.map(\.from) == [nil])
     }
 
     @Test func `nobody posts notifications`() {
         var it = Dialogue()
         let body = CommandBody.post(MessageDraft(body: .notification(ChatModel.Notification(.enter))))
-        #expect(it.tell(body, by: .system).code == .badParameter)
-        #expect(it.tell(.post(MessageDraft(body: .recalled(.text))), by: .system).code == .badParameter)
+        #expect(it.run(body, by: .system).code == .badParameter)
+        #expect(it.run(.post(MessageDraft(body: .recalled(.text))), by: .system).code == .badParameter)
     }
 
     @Test func `anonymous members change nothing`() {
@@ -84,75 +84,75 @@ import Testing
             .updateMe(ProfileChanges(nick: "x"), save: false, NotifyOptions()), .queueTake(key: nil, NotifyOptions()),
             .muteRoom(enable: true, NotifyOptions()),
         ] {
-            #expect(it.tell(body, by: anonymous).code == .forbidden)
+            #expect(it.run(body, by: anonymous).code == .forbidden)
         }
     }
 
     @Test func `a muted member does not send, a manager neither`() {
         var it = Dialogue()
-        it.tell(.setMute(user("manager"), enable: true, NotifyOptions()), by: member("creator"))
-        let error = it.tell(Self.text(), by: member("manager")).error
+        it.run(.setMute(user("manager"), enable: true, NotifyOptions()), by: member("creator"))
+        let error = it.run(Self.text(), by: member("manager")).error
         #expect(error?.code == .muted)
         #expect(error?.retryAfterMs == nil)
     }
 
     @Test func `a temporary mute says when it ends, and ends by itself`() {
         var it = Dialogue()
-        it.tell(.tempMute(user("bob"), seconds: 42, NotifyOptions()), by: member("manager"))
-        let error = it.tell(Self.text(), by: member("bob")).error
+        it.run(.tempMute(user("bob"), seconds: 42, NotifyOptions()), by: member("manager"))
+        let error = it.run(Self.text(), by: member("bob")).error
         #expect(error?.code == .muted)
         #expect(error?.retryAfterMs == 42_000)
         it.pass(milliseconds: 41_999)
-        #expect(it.tell(Self.text(), by: member("bob")).error?.retryAfterMs == 1)
+        #expect(it.run(Self.text(), by: member("bob")).error?.retryAfterMs == 1)
         it.pass(milliseconds: 1)
-        #expect(it.tell(Self.text(), by: member("bob")).error == nil)
+        #expect(it.run(Self.text(), by: member("bob")).error == nil)
     }
 
     @Test func `in a muted room only creator and managers send, and the queue stays open`() {
         var it = Dialogue()
-        it.tell(.muteRoom(enable: true, NotifyOptions()), by: member("manager"))
-        #expect(it.tell(Self.text(), by: member("normal")).code == .roomMuted)
-        #expect(it.tell(Self.text(), by: member("guest")).code == .roomMuted)
-        #expect(it.tell(Self.text(), by: member("manager")).error == nil)
-        #expect(it.tell(Self.text(), by: member("creator")).error == nil)
+        it.run(.muteRoom(enable: true, NotifyOptions()), by: member("manager"))
+        #expect(it.run(Self.text(), by: member("normal")).code == .roomMuted)
+        #expect(it.run(Self.text(), by: member("guest")).code == .roomMuted)
+        #expect(it.run(Self.text(), by: member("manager")).error == nil)
+        #expect(it.run(Self.text(), by: member("creator")).error == nil)
         let queue = CommandBody.queueSet(QueueWrite(key: "k", value: "v"), NotifyOptions())
-        #expect(it.tell(queue, by: member("guest")).error == nil)
+        #expect(it.run(queue, by: member("guest")).error == nil)
     }
 
     @Test func `mentionAll is for creator and managers`() {
         var it = Dialogue()
         let body = Self.draft { $0.mentionAll = true }
-        #expect(it.tell(body, by: member("normal")).code == .forbidden)
-        #expect(it.tell(body, by: member("manager")).error == nil)
-        #expect(it.tell(body, by: .system).error == nil)
+        #expect(it.run(body, by: member("normal")).code == .forbidden)
+        #expect(it.run(body, by: member("manager")).error == nil)
+        #expect(it.run(body, by: .system).error == nil)
     }
 
     @Test func `slow mode lets one message through in its time, and managers always`() {
         var set = RoomChanges()
         set.slowModeSeconds = 10
         var it = Dialogue(set: set)
-        #expect(it.tell(Self.text(), by: member("bob")).error == nil)
-        #expect(it.tell(Self.text(), by: member("eve")).error == nil)
+        #expect(it.run(Self.text(), by: member("bob")).error == nil)
+        #expect(it.run(Self.text(), by: member("eve")).error == nil)
         it.pass(milliseconds: 9_999)
-        let error = it.tell(Self.text(), by: member("bob")).error
+        let error = it.run(Self.text(), by: member("bob")).error
         #expect(error?.code == .tooOften)
         #expect(error?.retryAfterMs == 1)
-        #expect(it.tell(Self.draft { $0.keep = false }, by: member("bob")).code == .tooOften, "kept or not")
+        #expect(it.run(Self.draft { $0.keep = false }, by: member("bob")).code == .tooOften, "kept or not")
         it.pass(milliseconds: 1)
-        #expect(it.tell(Self.text(), by: member("bob")).error == nil)
-        #expect(it.tell(Self.text(), by: member("bob")).code == .tooOften)
-        for _ in 0..<3 { #expect(it.tell(Self.text(), by: member("manager")).error == nil) }
+        #expect(it.run(Self.text(), by: member("bob")).error == nil)
+        #expect(it.run(Self.text(), by: member("bob")).code == .tooOften)
+        for _ in 0..<3 { #expect(it.run(Self.text(), by: member("manager")).error == nil) }
     }
 
     @Test func `who spoke under slow mode is forgotten when it no longer matters`() {
         var set = RoomChanges()
         set.slowModeSeconds = 10
         var it = Dialogue(set: set)
-        for name in 0..<40 { it.tell(Self.text(), by: member("u\(name)")) }
+        for name in 0..<40 { it.run(Self.text(), by: member("u\(name)")) }
         #expect(it.state.slow.times.count == 40)
         set.slowModeSeconds = 0
-        it.tell(.updateRoom(set: set, NotifyOptions()), by: .system)
-        for _ in 0..<10 { it.tell(Self.text(), by: member("bob")) }
+        it.run(.updateRoom(set: set, NotifyOptions()), by: .system)
+        for _ in 0..<10 { it.run(Self.text(), by: member("bob")) }
         #expect(it.state.slow.times.isEmpty)
     }
 
@@ -162,13 +162,13 @@ import Testing
         var it = Dialogue(set: set)
         var due = it.now
         for name in 0..<40 {
-            let row = it.tell(Self.text(), by: member("u\(name)")).rows.first
+            let row = it.run(Self.text(), by: member("u\(name)")).rows.first
             due = it.now.adding(seconds: 70)
             #expect(row?.kind == .slow && row?.deadline == due)
         }
         #expect(it.state.nextDeadline == due)
         it.now = due
-        let gone = it.tell(.expire, by: .system).rows
+        let gone = it.run(.expire, by: .system).rows
         #expect(gone.count == 40 && gone.allSatisfy { $0.kind == .slow && $0.value == nil })
         #expect(it.state.nextDeadline == nil)
     }
@@ -177,46 +177,46 @@ import Testing
         var set = RoomChanges()
         set.slowModeSeconds = 10
         var it = Dialogue(set: set)
-        it.tell(Self.text(), by: member("bob"))
+        it.run(Self.text(), by: member("bob"))
         set.slowModeSeconds = 1_000
-        it.tell(.updateRoom(set: set, NotifyOptions()), by: .system)
+        it.run(.updateRoom(set: set, NotifyOptions()), by: .system)
         it.pass(seconds: 70)
-        #expect(it.tell(.expire, by: .system).rows.first?.deadline == it.now.adding(seconds: 990))
+        #expect(it.run(.expire, by: .system).rows.first?.deadline == it.now.adding(seconds: 990))
         it.pass(seconds: 929)
-        #expect(it.tell(Self.text(), by: member("bob")).error?.retryAfterMs == 1_000)
+        #expect(it.run(Self.text(), by: member("bob")).error?.retryAfterMs == 1_000)
         it.pass(seconds: 1)
-        #expect(it.tell(Self.text(), by: member("bob")).error == nil)
+        #expect(it.run(Self.text(), by: member("bob")).error == nil)
         #expect(it.state.slow.times.count == 1)
     }
 
     @Test func `HIGH holds for managers ten times in any second`() {
         var it = Dialogue()
         let high = Self.draft { $0.priority = .high }
-        #expect(it.tell(high, by: member("normal")).posted?.priority == .normal)
+        #expect(it.run(high, by: member("normal")).posted?.priority == .normal)
         for place in 0..<10 {
-            #expect(it.tell(high, by: member("manager")).posted?.priority == .high)
+            #expect(it.run(high, by: member("manager")).posted?.priority == .high)
             if place < 9 { it.pass(milliseconds: 100) }
         }
-        #expect(it.tell(high, by: member("creator")).shown.first?.priority == .normal)
+        #expect(it.run(high, by: member("creator")).shown.first?.priority == .normal)
         it.pass(milliseconds: 99)
-        #expect(it.tell(high, by: member("manager")).posted?.priority == .normal)
+        #expect(it.run(high, by: member("manager")).posted?.priority == .normal)
         it.pass(milliseconds: 1)
-        #expect(it.tell(high, by: member("manager")).posted?.priority == .high)
-        #expect(it.tell(high, by: member("manager")).posted?.priority == .normal)
-        #expect(it.tell(Self.draft { $0.priority = .low }, by: member("bob")).posted?.priority == .low)
+        #expect(it.run(high, by: member("manager")).posted?.priority == .high)
+        #expect(it.run(high, by: member("manager")).posted?.priority == .normal)
+        #expect(it.run(Self.draft { $0.priority = .low }, by: member("bob")).posted?.priority == .low)
     }
 
     @Test func `the server API has as many HIGH again, also in the name of a user`() {
         var it = Dialogue()
         it.facts.highPerSecondMax = 2
         let high = Self.draft { $0.priority = .high }
-        for _ in 0..<2 { #expect(it.tell(high, by: member("manager")).posted?.priority == .high) }
-        #expect(it.tell(high, by: .system).posted?.priority == .high)
-        #expect(it.tell(high, by: .server(UserName(user: user("manager"), nick: ""))).posted?.priority == .high)
-        #expect(it.tell(high, by: .system).posted?.priority == .normal)
-        #expect(it.tell(high, by: member("manager")).posted?.priority == .normal)
+        for _ in 0..<2 { #expect(it.run(high, by: member("manager")).posted?.priority == .high) }
+        #expect(it.run(high, by: .system).posted?.priority == .high)
+        #expect(it.run(high, by: .server(UserName(user: user("manager"), nick: ""))).posted?.priority == .high)
+        #expect(it.run(high, by: .system).posted?.priority == .normal)
+        #expect(it.run(high, by: member("manager")).posted?.priority == .normal)
         it.pass(seconds: 1)
-        #expect(it.tell(high, by: .system).posted?.priority == .high)
+        #expect(it.run(high, by: .system).posted?.priority == .high)
     }
 
     @Test func `HIGH is counted for unkept messages too`() {
@@ -226,7 +226,7 @@ import Testing
             $0.priority = .high
             $0.keep = false
         }
-        #expect(it.tell(high, by: .system).posted?.priority == .high)
-        #expect(it.tell(high, by: .system).posted?.priority == .normal)
+        #expect(it.run(high, by: .system).posted?.priority == .high)
+        #expect(it.run(high, by: .system).posted?.priority == .normal)
     }
 }

@@ -52,7 +52,7 @@ import Testing
         var it = Dialogue()
         for (number, change) in Self.changes.enumerated() {
             let before = it.state.ledger.bytes
-            let effects = it.tell(change.body, by: change.actor, key: UInt64(number))
+            let effects = it.run(change.body, by: change.actor, key: UInt64(number))
             #expect(effects.error == nil, "\(number)")
             let memory = try #require(it.state.ledger.results[CommandKey(high: 7, low: UInt64(number))])
             #expect(it.state.ledger.bytes - before == memory.bytes)
@@ -70,7 +70,7 @@ import Testing
         var it = Dialogue()
         var answers: [CommandResult] = []
         for (number, change) in Self.changes.enumerated() {
-            let effects = it.tell(change.body, by: change.actor, key: UInt64(number))
+            let effects = it.run(change.body, by: change.actor, key: UInt64(number))
             answers.append(try #require(effects.result))
             it.pass(seconds: 1)
         }
@@ -93,7 +93,7 @@ import Testing
                 #expect(again == first, "\(number)")
             }
             let before = it.state.lastSeq
-            it.tell(change.body, by: change.actor, key: UInt64(number))
+            it.run(change.body, by: change.actor, key: UInt64(number))
             #expect(it.state.lastSeq == before, "a repeat changes nothing")
         }
     }
@@ -103,12 +103,12 @@ import Testing
         func set(_ value: String) -> CommandBody {
             .queueSet(QueueWrite(key: "mic", value: value), NotifyOptions())
         }
-        let first = it.tell(set("one"), by: member("ann"), key: 1)
-        it.tell(set("two"), by: member("bob"), key: 2)
-        #expect(it.tell(set("one"), by: member("ann"), key: 1) == first.suffix(1))
-        let taken = it.tell(.queueTake(key: "mic", NotifyOptions()), by: member("bob"), key: 3)
-        it.tell(set("three"), by: member("bob"), key: 4)
-        #expect(it.tell(.queueTake(key: "mic", NotifyOptions()), by: member("bob"), key: 3) == taken.suffix(1))
+        let first = it.run(set("one"), by: member("ann"), key: 1)
+        it.run(set("two"), by: member("bob"), key: 2)
+        #expect(it.run(set("one"), by: member("ann"), key: 1) == first.suffix(1))
+        let taken = it.run(.queueTake(key: "mic", NotifyOptions()), by: member("bob"), key: 3)
+        it.run(set("three"), by: member("bob"), key: 4)
+        #expect(it.run(.queueTake(key: "mic", NotifyOptions()), by: member("bob"), key: 3) == taken.suffix(1))
         #expect(it.state.queue["mic"]?.value == "three")
     }
 

@@ -14,7 +14,7 @@ import Testing
         var it = Dialogue()
         let asked = try PinTests.post(&it, "ready?")
         it.facts.original = asked.original
-        let shown = try #require(it.tell(Self.reply(to: asked.id), by: member("eve")).shown.first)
+        let shown = try #require(it.run(Self.reply(to: asked.id), by: member("eve")).shown.first)
         #expect(
             shown.replyTo
                 == ReplyReference(messageID: asked.id, seq: 1, user: user("bob"), nick: "nick-bob", excerpt: "ready?"))
@@ -22,7 +22,7 @@ import Testing
         it.facts.original = OriginalMessage(shown)
         var draft = MessageDraft(body: .text("go"))
         (draft.replyTo, draft.keep) = (shown.messageID, false)
-        let second = try #require(it.tell(.post(draft), by: .system).shown.first)
+        let second = try #require(it.run(.post(draft), by: .system).shown.first)
         #expect(second.replyTo?.excerpt == "yes" && second.replyTo?.user == user("eve") && second.seq == nil)
     }
 
@@ -31,7 +31,7 @@ import Testing
         var asked = try PinTests.post(&it)
         asked.original.isRecalled = true
         it.facts.original = asked.original
-        let shown = it.tell(Self.reply(to: asked.id), by: member("eve")).shown.first
+        let shown = it.run(Self.reply(to: asked.id), by: member("eve")).shown.first
         #expect(shown?.replyTo?.messageID == asked.id && shown?.replyTo?.excerpt == nil)
     }
 
@@ -40,23 +40,23 @@ import Testing
         set.slowModeSeconds = 60
         var it = Dialogue(set: set)
         let asked = try PinTests.post(&it)
-        #expect(it.tell(Self.reply(to: asked.id), by: member("eve")).code == .notFound)
+        #expect(it.run(Self.reply(to: asked.id), by: member("eve")).code == .notFound)
         it.facts.original = asked.original
         for id in ["", "m", "1-1", asked.id + "0"] {
-            let refused = it.tell(Self.reply(to: id), by: member("eve"), key: 1)
+            let refused = it.run(Self.reply(to: id), by: member("eve"), key: 1)
             #expect(refused.code == .notFound && refused.error?.field == "replyTo")
         }
-        #expect(it.tell(Self.reply(to: asked.id), by: member("eve"), key: 1).error == nil)
-        #expect(it.tell(Self.reply(to: asked.id), by: member("eve")).code == .tooOften)
+        #expect(it.run(Self.reply(to: asked.id), by: member("eve"), key: 1).error == nil)
+        #expect(it.run(Self.reply(to: asked.id), by: member("eve")).code == .tooOften)
     }
 
     @Test func `a repeat needs no fact`() throws {
         var it = Dialogue()
         let asked = try PinTests.post(&it)
         it.facts.original = asked.original
-        let first = it.tell(Self.reply(to: asked.id), by: member("eve"), key: 1)
+        let first = it.run(Self.reply(to: asked.id), by: member("eve"), key: 1)
         it.facts.original = nil
-        #expect(it.tell(Self.reply(to: asked.id), by: member("eve"), key: 1) == first.suffix(1))
+        #expect(it.run(Self.reply(to: asked.id), by: member("eve"), key: 1) == first.suffix(1))
     }
 
     @Test(

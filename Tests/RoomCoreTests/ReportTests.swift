@@ -14,13 +14,13 @@ import Testing
     ) -> [Effect] {
         it.facts.original = message.original
         defer { it.facts.original = nil }
-        return it.tell(.report(messageID: message.id, reason: reason), by: actor, key: key)
+        return it.run(.report(messageID: message.id, reason: reason), by: actor, key: key)
     }
 
     private static func recall(_ it: inout Dialogue, _ message: Posted) {
         let target = RecallTarget(
             seq: message.original.seq, sender: message.original.user, time: message.original.time, type: .text)
-        it.tell(.recall([target], NotifyOptions()), by: .system)
+        it.run(.recall([target], NotifyOptions()), by: .system)
     }
 
     private static func all(_ it: Dialogue) throws -> [MessageReport] {
@@ -39,7 +39,7 @@ import Testing
         #expect(report.reporter == UserName(user: user("ann"), nick: "nick-ann") && report.reason == "insults")
         #expect(report.time == it.now && report.after == it.state.lastSeq)
         // A message of nobody.
-        let note = try #require(it.tell(.post(MessageDraft(body: .text("x"))), by: .system).shown.first)
+        let note = try #require(it.run(.post(MessageDraft(body: .text("x"))), by: .system).shown.first)
         let system = (note.messageID, try #require(OriginalMessage(note)))
         #expect(Self.report(&it, system, by: member("eve")).error == nil)
         #expect(try Self.all(it).last?.from == nil && Self.all(it).count == 2)
@@ -47,9 +47,9 @@ import Testing
 
     @Test func `whoever is in the room reports, muted or not; anonymous members and the server do not`() throws {
         var it = Dialogue()
-        it.tell(.setMute(user("mute"), enable: true, NotifyOptions(notify: false)), by: .system)
-        it.tell(.muteRoom(enable: true, NotifyOptions(notify: false)), by: .system)
-        let message = try #require(it.tell(.post(MessageDraft(body: .text("x"))), by: .system).shown.first)
+        it.run(.setMute(user("mute"), enable: true, NotifyOptions(notify: false)), by: .system)
+        it.run(.muteRoom(enable: true, NotifyOptions(notify: false)), by: .system)
+        let message = try #require(it.run(.post(MessageDraft(body: .text("x"))), by: .system).shown.first)
         let posted = (message.messageID, try #require(OriginalMessage(message)))
         for name in ["mute", "manager", "creator", "guest"] {
             #expect(Self.report(&it, posted, by: member(name)).error == nil, "\(name)")
@@ -58,9 +58,9 @@ import Testing
         for actor in [member("eve", anonymous: true), .system, server] {
             #expect(Self.report(&it, posted, by: actor).code == .forbidden, "\(actor)")
         }
-        it.tell(.setBlacklist(user("out"), enable: true, NotifyOptions(notify: false)), by: .system)
+        it.run(.setBlacklist(user("out"), enable: true, NotifyOptions(notify: false)), by: .system)
         #expect(Self.report(&it, posted, by: member("out")).code == .blacklisted)
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
         #expect(Self.report(&it, posted, by: member("late")).code == .roomClosed)
     }
 
@@ -70,7 +70,7 @@ import Testing
         #expect(Self.report(&it, message, key: 1).result == .done)
         #expect(Self.report(&it, message, key: 1) == [.result(.done)])
         // Nor does it need the fact.
-        #expect(it.tell(.report(messageID: message.id, reason: nil), by: member("ann"), key: 1) == [.result(.done)])
+        #expect(it.run(.report(messageID: message.id, reason: nil), by: member("ann"), key: 1) == [.result(.done)])
         #expect(Self.report(&it, message, key: 2).code == .conflict)
         it.pass(seconds: 3_600)
         #expect(Self.report(&it, message).code == .conflict)
@@ -96,13 +96,13 @@ import Testing
     @Test func `what is no kept message of this life of the room is not found`() throws {
         var it = Dialogue()
         let message = try PinTests.post(&it)
-        #expect(it.tell(.report(messageID: message.id, reason: nil), by: member("ann")).code == .notFound)
+        #expect(it.run(.report(messageID: message.id, reason: nil), by: member("ann")).code == .notFound)
         for id in ["", "m", "1-1", message.id + "0"] {
             #expect(Self.report(&it, (id, message.original)).code == .notFound, "\(id)")
         }
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         #expect(Self.report(&it, message).code == .notFound)
-        it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        it.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
         #expect(Self.report(&it, message).code == .notFound)
     }
 
@@ -124,7 +124,7 @@ import Testing
         it.facts.recalled = [
             RecallTarget(seq: second.original.seq, sender: user("bob"), time: second.original.time, type: .text)
         ]
-        it.tell(.setBlacklist(user("bob"), enable: true, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user("bob"), enable: true, NotifyOptions()), by: member("manager"))
         #expect(try Self.all(it).allSatisfy { $0.excerpt == nil } && Self.all(it).count == 4)
     }
 
@@ -141,7 +141,7 @@ import Testing
         it.now = end
         #expect(try Self.all(it).first?.excerpt == nil && it.state.reports.reports.values.first?.excerpt == "one")
         #expect(it.state.nextDeadline.map { $0 <= end } == true)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.reports.reports.values.map(\.excerpt) == [nil] && !it.store.deadlines.contains(end))
     }
 
@@ -189,14 +189,14 @@ import Testing
         it.facts.keptSince = nil
         Self.report(&it, message, by: member("eve"))
         it.facts.keepDeletedSeconds = 3_600
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         #expect(try Self.all(it).isEmpty)
         it.pass(seconds: 61)
-        it.tell(.expire, by: .system)
-        it.tell(.undeleteRoom, by: .system)
+        it.run(.expire, by: .system)
+        it.run(.undeleteRoom, by: .system)
         #expect(try Self.all(it).map(\.reporter.user.text) == ["eve"] && Self.all(it).first?.excerpt == "one")
-        it.tell(.purgeRoom, by: .system)
-        it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        it.run(.purgeRoom, by: .system)
+        it.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
         #expect(try Self.all(it).isEmpty)
     }
 
@@ -225,13 +225,13 @@ import Testing
         #expect(Self.owed(it) == ["a", "b"] && Self.owed(it, after: first) == ["b"])
         let progress = WebhookProgress(incarnation: Incarnation(0), eventIndex: first)
         #expect(!it.state.knowsDelivered(progress))
-        it.tell(Self.delivered(it, event: first), by: .system)
+        it.run(Self.delivered(it, event: first), by: .system)
         #expect(Self.owed(it) == ["b"] && it.state.knowsDelivered(progress))
         // A closing that came between is before it, and not forgotten with it.
-        it.tell(.closeRoom(NotifyOptions(notify: false)), by: .system)
-        it.tell(Self.delivered(it, event: it.index - 1), by: .system)
+        it.run(.closeRoom(NotifyOptions(notify: false)), by: .system)
+        it.run(Self.delivered(it, event: it.index - 1), by: .system)
         #expect(it.state.webhook?.firstReport == 0 && it.state.webhook?.events.map(\.kind) == [.closed])
-        it.tell(Self.delivered(it, event: it.index), by: .system)
+        it.run(Self.delivered(it, event: it.index), by: .system)
         #expect(it.state.webhook == nil)
     }
 
@@ -242,9 +242,9 @@ import Testing
         for number in 0..<Limits.reportsPerRoom + 2 { Self.report(&it, message, by: member("u\(number)")) }
         #expect(it.state.webhook?.forgotten == 2 && Self.owed(it).first == "u2")
         it.facts.keepDeletedSeconds = 60
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         #expect(it.state.webhook?.forgotten == Int64(Limits.reportsPerRoom) + 2 && it.state.webhook?.firstReport == 0)
-        it.tell(.undeleteRoom, by: .system)
+        it.run(.undeleteRoom, by: .system)
         #expect(try Self.all(it).count == Limits.reportsPerRoom && Self.owed(it).isEmpty)
     }
 

@@ -43,10 +43,10 @@ import Testing
             let hold = Self.hold(body, &random)
             let heldID = MessageID.held(it.state.incarnation ?? Incarnation(0), index: it.index + 1).text
             let held = hold.map { (id: heldID, policy: $0) }
-            let expected = naive.tell(
+            let expected = naive.run(
                 body, by: actor, key: key, hold: held, facts: facts, at: it.now.milliseconds)
             it.facts.hold = hold
-            let effects = it.tell(body, by: actor, key: key)
+            let effects = it.run(body, by: actor, key: key)
             it.facts.amended = nil
             let comment: Comment = "SEED=\(seed) step \(step): \(body) by \(actor)"
             #expect(effects.code == expected.code, comment)

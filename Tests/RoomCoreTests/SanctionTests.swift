@@ -24,31 +24,31 @@ import Testing
 
     @Test func `muting a guest makes it restricted until the last flag is gone`() {
         var it = Dialogue()
-        #expect(it.tell(Self.mute("bob", true), by: member("manager")).events == [.muted])
+        #expect(it.run(Self.mute("bob", true), by: member("manager")).events == [.muted])
         #expect(it.state.role(of: user("bob")) == .restricted)
-        #expect(it.tell(Self.mute("bob", true), by: member("manager")).events.isEmpty)
-        it.tell(Self.blacklist("bob", true), by: member("manager"))
-        #expect(it.tell(Self.mute("bob", false), by: member("manager")).events == [.unmuted])
+        #expect(it.run(Self.mute("bob", true), by: member("manager")).events.isEmpty)
+        it.run(Self.blacklist("bob", true), by: member("manager"))
+        #expect(it.run(Self.mute("bob", false), by: member("manager")).events == [.unmuted])
         #expect(it.state.role(of: user("bob")) == .restricted)
-        #expect(it.tell(Self.blacklist("bob", false), by: member("manager")).events == [.unblacklisted])
+        #expect(it.run(Self.blacklist("bob", false), by: member("manager")).events == [.unblacklisted])
         #expect(it.state.role(of: user("bob")) == .guest)
         #expect(it.state.memberRecord(of: user("bob")) == nil)
     }
 
     @Test func `muting leaves a role, blacklisting removes it`() {
         var it = Dialogue()
-        #expect(it.tell(Self.mute("normal", true), by: member("manager")).member?.role == .normal)
-        let effects = it.tell(Self.blacklist("manager", true), by: member("creator"))
+        #expect(it.run(Self.mute("normal", true), by: member("manager")).member?.role == .normal)
+        let effects = it.run(Self.blacklist("manager", true), by: member("creator"))
         #expect(effects.events == [.blacklisted])
         #expect(effects.member?.role == .restricted)
         #expect(effects.member?.blacklisted == true)
-        #expect(it.tell(Self.blacklist("manager", false), by: member("creator")).member?.role == .guest)
+        #expect(it.run(Self.blacklist("manager", false), by: member("creator")).member?.role == .guest)
     }
 
     @Test func `blacklisting kicks with reason 5, takes seats and forbids entering`() {
         var it = Dialogue()
-        it.tell(Self.seat, by: member("bob"))
-        let effects = it.tell(
+        it.run(Self.seat, by: member("bob"))
+        let effects = it.run(
             .setBlacklist(user("bob"), enable: true, NotifyOptions(notifyExt: "spam")), by: member("manager"))
         #expect(effects.events == [.blacklisted, .queueBatchChanged])
         #expect(effects.contains(.kick(user("bob"), reason: .blacklisted, ext: "spam")))
@@ -58,24 +58,24 @@ import Testing
         }
         #expect(error?.code == .blacklisted)
         #expect(error?.retryAfterMs == nil)
-        let again = it.tell(Self.blacklist("bob", true), by: member("manager"))
+        let again = it.run(Self.blacklist("bob", true), by: member("manager"))
         #expect(again.count == 1)
-        #expect(it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob")).code == .blacklisted)
+        #expect(it.run(.post(MessageDraft(body: .text("x"))), by: member("bob")).code == .blacklisted)
     }
 
     @Test func `there are at most so many blacklisted users`() {
         var it = Dialogue()
         it.facts.blacklistedMax = 1
-        #expect(it.tell(Self.blacklist("a", true), by: .system).error == nil)
-        #expect(it.tell(Self.blacklist("b", true), by: .system).code == .badParameter)
-        #expect(it.tell(Self.blacklist("a", true), by: .system).error == nil)
-        it.tell(Self.blacklist("a", false), by: .system)
-        #expect(it.tell(Self.blacklist("b", true), by: .system).error == nil)
+        #expect(it.run(Self.blacklist("a", true), by: .system).error == nil)
+        #expect(it.run(Self.blacklist("b", true), by: .system).code == .badParameter)
+        #expect(it.run(Self.blacklist("a", true), by: .system).error == nil)
+        it.run(Self.blacklist("a", false), by: .system)
+        #expect(it.run(Self.blacklist("b", true), by: .system).error == nil)
     }
 
     @Test func `a temporary mute is told by 314, and ends by 315 without operator`() {
         var it = Dialogue()
-        let effects = it.tell(Self.tempMute("bob", 60), by: member("manager"))
+        let effects = it.run(Self.tempMute("bob", 60), by: member("manager"))
         #expect(effects.events == [.temporarilyMuted])
         #expect(effects.notifications.first?.data == .seconds(60))
         #expect(effects.member?.tempMuted == true)
@@ -86,47 +86,47 @@ import Testing
 
         it.pass(milliseconds: 59_999)
         #expect(it.state.member(user("bob"), at: it.now).tempMuteSeconds == 1)
-        #expect(it.tell(.expire, by: .system).events.isEmpty)
+        #expect(it.run(.expire, by: .system).events.isEmpty)
         it.pass(milliseconds: 1)
         #expect(!it.state.member(user("bob"), at: it.now).tempMuted)
-        let ended = it.tell(.expire, by: .system)
+        let ended = it.run(.expire, by: .system)
         #expect(ended.events == [.temporaryMuteLifted])
         #expect(ended.notifications.first?.operator == nil)
         #expect(ended.notifications.first?.targets.map(\.user) == [user("bob")])
         #expect(it.state.nextDeadline == nil)
-        #expect(it.tell(.expire, by: .system).events.isEmpty)
+        #expect(it.run(.expire, by: .system).events.isEmpty)
     }
 
     @Test func `a temporary mute ends in a closed room too`() {
         var it = Dialogue()
-        it.tell(Self.tempMute("bob", 1), by: .system)
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.run(Self.tempMute("bob", 1), by: .system)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
         it.pass(seconds: 1)
-        #expect(it.tell(.expire, by: .system).events == [.temporaryMuteLifted])
+        #expect(it.run(.expire, by: .system).events == [.temporaryMuteLifted])
     }
 
     @Test func `a new duration replaces the old one, and 0 lifts once`() {
         var it = Dialogue()
-        it.tell(Self.tempMute("bob", 60), by: member("manager"))
-        #expect(it.tell(Self.tempMute("bob", 10), by: member("manager")).events == [.temporarilyMuted])
+        it.run(Self.tempMute("bob", 60), by: member("manager"))
+        #expect(it.run(Self.tempMute("bob", 10), by: member("manager")).events == [.temporarilyMuted])
         #expect(it.state.nextDeadline == it.now.adding(seconds: 10))
-        let lifted = it.tell(Self.tempMute("bob", 0), by: member("manager"))
+        let lifted = it.run(Self.tempMute("bob", 0), by: member("manager"))
         #expect(lifted.events == [.temporaryMuteLifted])
         #expect(lifted.notifications.first?.operator?.user == user("manager"))
-        #expect(it.tell(Self.tempMute("bob", 0), by: member("manager")).events.isEmpty)
+        #expect(it.run(Self.tempMute("bob", 0), by: member("manager")).events.isEmpty)
     }
 
     @Test func `mute and temporary mute are independent`() {
         var it = Dialogue()
-        it.tell(Self.mute("bob", true), by: member("manager"))
-        it.tell(Self.tempMute("bob", 10), by: member("manager"))
-        it.tell(Self.mute("bob", false), by: member("manager"))
+        it.run(Self.mute("bob", true), by: member("manager"))
+        it.run(Self.tempMute("bob", 10), by: member("manager"))
+        it.run(Self.mute("bob", false), by: member("manager"))
         #expect(it.state.role(of: user("bob")) == .guest)
-        #expect(it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob")).error?.retryAfterMs == 10_000)
-        it.tell(Self.mute("bob", true), by: member("manager"))
+        #expect(it.run(.post(MessageDraft(body: .text("x"))), by: member("bob")).error?.retryAfterMs == 10_000)
+        it.run(Self.mute("bob", true), by: member("manager"))
         it.pass(seconds: 10)
-        it.tell(.expire, by: .system)
-        #expect(it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob")).code == .muted)
+        it.run(.expire, by: .system)
+        #expect(it.run(.post(MessageDraft(body: .text("x"))), by: member("bob")).code == .muted)
     }
 
     @Test(arguments: [
@@ -134,14 +134,14 @@ import Testing
     ])
     func `durations reach to 30 days`(seconds: Int64, code: ErrorCode?) {
         var it = Dialogue()
-        #expect(it.tell(Self.tempMute("bob", seconds), by: .system).code == code)
-        #expect(it.tell(Self.kick("bob", seconds), by: .system).code == code)
+        #expect(it.run(Self.tempMute("bob", seconds), by: .system).code == code)
+        #expect(it.run(Self.kick("bob", seconds), by: .system).code == code)
     }
 
     @Test func `a kick is one 313, and a ban says when it ends`() {
         var it = Dialogue()
-        it.tell(Self.seat, by: member("bob"))
-        let effects = it.tell(Self.kick("bob", 30), by: member("manager"))
+        it.run(Self.seat, by: member("bob"))
+        let effects = it.run(Self.kick("bob", 30), by: member("manager"))
         #expect(effects.events == [.kicked, .queueBatchChanged])
         #expect(effects.contains(.kick(user("bob"), reason: .byManager, ext: "why")))
         #expect(effects.result == .done)
@@ -154,13 +154,13 @@ import Testing
         #expect(throws: Never.self) {
             try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: false, at: it.now)
         }
-        #expect(it.tell(.expire, by: .system).events.isEmpty)
+        #expect(it.run(.expire, by: .system).events.isEmpty)
         #expect(it.state.memberRecord(of: user("bob")) == nil)
     }
 
     @Test func `a kick without a ban leaves nothing behind`() {
         var it = Dialogue()
-        it.tell(Self.kick("bob"), by: member("manager"))
+        it.run(Self.kick("bob"), by: member("manager"))
         #expect(it.state.memberRecord(of: user("bob")) == nil)
         #expect(throws: Never.self) {
             try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: false, at: it.now)
@@ -169,23 +169,23 @@ import Testing
 
     @Test func `mute and ban of one user end each in its time`() {
         var it = Dialogue()
-        it.tell(Self.tempMute("bob", 20), by: .system)
-        it.tell(Self.kick("bob", 10), by: .system)
+        it.run(Self.tempMute("bob", 20), by: .system)
+        it.run(Self.kick("bob", 10), by: .system)
         #expect(it.state.nextDeadline == it.now.adding(seconds: 10))
         it.pass(seconds: 10)
-        #expect(it.tell(.expire, by: .system).events.isEmpty)
+        #expect(it.run(.expire, by: .system).events.isEmpty)
         #expect(it.state.nextDeadline == it.now.adding(seconds: 10))
         it.pass(seconds: 10)
-        #expect(it.tell(.expire, by: .system).events == [.temporaryMuteLifted])
+        #expect(it.run(.expire, by: .system).events == [.temporaryMuteLifted])
     }
 
     @Test func `many ends at once come in bounded portions`() {
         var it = Dialogue()
-        for number in 0..<300 { it.tell(Self.tempMute("u\(number)", 5), by: .system) }
+        for number in 0..<300 { it.run(Self.tempMute("u\(number)", 5), by: .system) }
         it.pass(seconds: 5)
-        #expect(it.tell(.expire, by: .system).events.count == 256)
+        #expect(it.run(.expire, by: .system).events.count == 256)
         #expect(it.state.nextDeadline == it.now)
-        #expect(it.tell(.expire, by: .system).events.count == 44)
+        #expect(it.run(.expire, by: .system).events.count == 44)
         #expect(it.state.nextDeadline == nil)
     }
 
@@ -200,7 +200,7 @@ import Testing
         func set(_ entry: EntryLevel) {
             var set = RoomChanges()
             set.entry = entry
-            it.tell(.updateRoom(set: set, NotifyOptions()), by: .system)
+            it.run(.updateRoom(set: set, NotifyOptions()), by: .system)
         }
         #expect(may("anon", anonymous: true) == nil)
         set(.users)
@@ -224,32 +224,32 @@ import Testing
                 return nil
             } catch { return error.code }
         }
-        it.tell(.post(MessageDraft(body: .text("x"))), by: member("bob"))
+        it.run(.post(MessageDraft(body: .text("x"))), by: member("bob"))
         #expect(code("bob") == nil)
         #expect(code("anon", anonymous: true) == .forbidden)
-        it.tell(Self.mute("bob", true), by: .system)
+        it.run(Self.mute("bob", true), by: .system)
         #expect(code("bob") == .muted)
-        it.tell(.muteRoom(enable: true, NotifyOptions()), by: .system)
+        it.run(.muteRoom(enable: true, NotifyOptions()), by: .system)
         #expect(code("normal") == .roomMuted)
         #expect(code("manager") == nil)
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
         #expect(code("manager") == .roomClosed)
     }
 
     @Test func `banSeconds 0 lifts a ban of somebody who is away, without 313, and nil leaves it`() {
         var it = Dialogue()
-        it.tell(Self.kick("bob", 600), by: member("manager"))
-        it.tell(Self.kick("bob", nil), by: member("manager"))
+        it.run(Self.kick("bob", 600), by: member("manager"))
+        it.run(Self.kick("bob", nil), by: member("manager"))
         #expect(it.state.isBanned(user("bob"), at: it.now))
-        let lifted = it.tell(Self.kick("bob", 0), by: member("manager"))
+        let lifted = it.run(Self.kick("bob", 0), by: member("manager"))
         #expect(lifted.events.isEmpty && lifted.code == nil)
         #expect(!it.state.isBanned(user("bob"), at: it.now) && it.state.nextDeadline == nil)
         // The ban may have ended since the leader looked: nobody is told of a kick of nobody.
-        #expect(it.tell(Self.kick("bob", 0), by: member("manager")).events.isEmpty)
+        #expect(it.run(Self.kick("bob", 0), by: member("manager")).events.isEmpty)
         // Whoever is here is put out by it as by any other kick.
         it.facts.names = [user("bob"): Profile()]
-        #expect(it.tell(Self.kick("bob", 0), by: member("manager")).events == [.kicked])
-        #expect(it.tell(Self.kick("bob", 0), by: member("normal")).code == .forbidden)
+        #expect(it.run(Self.kick("bob", 0), by: member("manager")).events == [.kicked])
+        #expect(it.run(Self.kick("bob", 0), by: member("normal")).code == .forbidden)
     }
 
     @Test func `the address of an anonymous member who is blacklisted stays out for its time, the member for good`()
@@ -257,7 +257,7 @@ import Testing
     {
         var it = Dialogue()
         (it.facts.addressHash, it.facts.addressBarSeconds) = (77, 600)
-        it.tell(.setBlacklist(user("anon-1"), enable: true, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user("anon-1"), enable: true, NotifyOptions()), by: member("manager"))
         func refusal(_ name: String, anonymous: Bool = true, from hash: UInt64?) -> ChatError? {
             do throws(ChatError) {
                 try it.state.mayEnter(
@@ -273,7 +273,7 @@ import Testing
         it.pass(seconds: 600)
         #expect(refusal("anon-2", from: 77) == nil)
         // And the address is forgotten then.
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.memberRecord(of: user("anon-1"))?.barredAddress == nil && it.state.nextDeadline == nil)
         #expect(refusal("anon-1", from: 5)?.code == .blacklisted)
     }
@@ -284,9 +284,9 @@ import Testing
     ) throws {
         var it = Dialogue()
         (it.facts.addressHash, it.facts.addressBarSeconds) = (77, 600)
-        it.tell(.setBlacklist(user(order[0]), enable: true, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user(order[0]), enable: true, NotifyOptions()), by: member("manager"))
         it.pass(seconds: 100)
-        it.tell(.setBlacklist(user(order[1]), enable: true, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user(order[1]), enable: true, NotifyOptions()), by: member("manager"))
         func wait(_ state: RoomState) -> Int64? {
             do throws(ChatError) {
                 try state.mayEnter(
@@ -296,9 +296,9 @@ import Testing
         }
         #expect(wait(it.state) == 600_000)
         // The second one is let in again; the first one's ten minutes go on.
-        it.tell(.setBlacklist(user(order[1]), enable: false, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user(order[1]), enable: false, NotifyOptions()), by: member("manager"))
         #expect(wait(it.state) == 500_000)
-        it.tell(.setBlacklist(user(order[1]), enable: true, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user(order[1]), enable: true, NotifyOptions()), by: member("manager"))
         // As the rows come from the disk, in either order.
         for users in [order, order.reversed()] {
             var loaded = it.state
@@ -309,17 +309,17 @@ import Testing
             }
             #expect(wait(loaded) == 600_000, "\(users)")
         }
-        it.tell(.setBlacklist(user(order[0]), enable: false, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user(order[0]), enable: false, NotifyOptions()), by: member("manager"))
         #expect(wait(it.state) == 600_000)
-        it.tell(.setBlacklist(user(order[1]), enable: false, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user(order[1]), enable: false, NotifyOptions()), by: member("manager"))
         #expect(wait(it.state) == nil)
     }
 
     @Test func `taking an anonymous member from the blacklist opens the address again`() throws {
         var it = Dialogue()
         (it.facts.addressHash, it.facts.addressBarSeconds) = (77, 600)
-        it.tell(.setBlacklist(user("anon-1"), enable: true, NotifyOptions()), by: member("manager"))
-        it.tell(.setBlacklist(user("anon-1"), enable: false, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user("anon-1"), enable: true, NotifyOptions()), by: member("manager"))
+        it.run(.setBlacklist(user("anon-1"), enable: false, NotifyOptions()), by: member("manager"))
         try it.state.mayEnter(user("anon-2"), anonymous: true, invitedByToken: false, addressHash: 77, at: it.now)
         try it.state.mayEnter(user("anon-1"), anonymous: true, invitedByToken: false, addressHash: 77, at: it.now)
     }

@@ -15,7 +15,7 @@ import Testing
 
     @discardableResult
     private static func tap(_ it: inout Dialogue, _ batch: TapBatch) -> CommandResult? {
-        it.tell(.tap(batch), by: .system).result
+        it.run(.tap(batch), by: .system).result
     }
 
     private static func total(_ it: Dialogue, _ key: String = Tally.like) -> Int64? { it.state.tally(key)?.total }
@@ -24,7 +24,7 @@ import Testing
     private static func set(_ it: inout Dialogue, _ key: String, _ settings: TallySettings = TallySettings())
         -> [Effect]
     {
-        it.tell(.tally(key: key, .set(settings)), by: .system)
+        it.run(.tally(key: key, .set(settings)), by: .system)
     }
 
     @Test func `a window is counted once, whatever its repeat finds`() {
@@ -34,12 +34,12 @@ import Testing
         #expect(Self.tap(&it, Self.batch(2, ["like": 2])) == .tapped([42]), "the same answer")
         #expect(Self.tap(&it, Self.batch(1, ["like": 40])) == .tapped([]), "a later one was counted")
         #expect(Self.tap(&it, Self.batch(1, life: 8, ["like": 1])) == .tapped([43]), "windows count per life")
-        it.tell(.tally(key: "like", .add(100)), by: .system)
+        it.run(.tally(key: "like", .add(100)), by: .system)
         #expect(Self.tap(&it, Self.batch(2, ["like": 2])) == .tapped([42]), "as it was then")
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
         #expect(Self.tap(&it, Self.batch(2, ["like": 2])) == .tapped([42]), "also in a closed room")
-        #expect(it.tell(.tap(Self.batch(3, ["like": 2])), by: .system).code == .roomClosed)
-        it.tell(.reopenRoom, by: .system)
+        #expect(it.run(.tap(Self.batch(3, ["like": 2])), by: .system).code == .roomClosed)
+        it.run(.reopenRoom, by: .system)
         #expect(Self.total(it) == 143)
         #expect(Self.tap(&it, Self.batch(3, ["like": 2])) == .tapped([145]), "a refused window is not used up")
     }
@@ -54,21 +54,21 @@ import Testing
         Self.set(&it, "closed", TallySettings(closed: false))
         #expect(Self.tap(&it, window) == .tapped([-409, -403, 1, -404]), "nobody is told of what was not counted")
         #expect(Self.total(it, "unknown") == 0 && Self.total(it, "closed") == 0)
-        #expect(it.tell(.tap(window), by: member("bob")).code == .forbidden)
+        #expect(it.run(.tap(window), by: member("bob")).code == .forbidden)
     }
 
     @Test func `who may not speak may not tap`() {
         var it = Dialogue()
-        func tap(_ actor: Actor) -> ErrorCode? { it.tell(.tally(key: "like", .tap(3)), by: actor).code }
+        func tap(_ actor: Actor) -> ErrorCode? { it.run(.tally(key: "like", .tap(3)), by: actor).code }
         #expect(tap(member("bob")) == nil && Self.total(it) == 3)
         #expect(tap(member("eve", anonymous: true)) == .forbidden)
-        it.tell(.setMute(user("bob"), enable: true, NotifyOptions()), by: .system)
+        it.run(.setMute(user("bob"), enable: true, NotifyOptions()), by: .system)
         #expect(tap(member("bob")) == .muted)
-        it.tell(.muteRoom(enable: true, NotifyOptions()), by: .system)
+        it.run(.muteRoom(enable: true, NotifyOptions()), by: .system)
         #expect(tap(member("ann")) == .roomMuted && tap(member("manager")) == nil)
-        it.tell(.setBlacklist(user("ann"), enable: true, NotifyOptions()), by: .system)
+        it.run(.setBlacklist(user("ann"), enable: true, NotifyOptions()), by: .system)
         #expect(tap(member("ann")) == .blacklisted)
-        it.tell(.closeRoom(NotifyOptions()), by: .system)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
         #expect(tap(member("manager")) == .roomClosed)
         #expect(Self.total(it) == 6)
     }
@@ -77,25 +77,25 @@ import Testing
         var changes = RoomChanges()
         changes.slowModeSeconds = 60
         var it = Dialogue(set: changes)
-        for _ in 1...3 { #expect(it.tell(.tally(key: "like", .tap(1)), by: member("bob")).error == nil) }
+        for _ in 1...3 { #expect(it.run(.tally(key: "like", .tap(1)), by: member("bob")).error == nil) }
     }
 
     @Test func `the server makes, changes, adds and removes; members do not`() {
         var it = Dialogue()
         let made = Self.set(&it, "gifts", TallySettings(total: 5, by: .server))
         #expect(made.result == .tally(Tally(key: "gifts", total: 5, by: .server)))
-        #expect(it.tell(.tally(key: "gifts", .add(-5)), by: .system).result == .tally(Tally(key: "gifts", by: .server)))
-        #expect(it.tell(.tally(key: "gifts", .add(-1)), by: .system).code == .conflict, "never below 0")
-        #expect(it.tell(.tally(key: "gifts", .tap(1)), by: member("bob")).code == .forbidden)
+        #expect(it.run(.tally(key: "gifts", .add(-5)), by: .system).result == .tally(Tally(key: "gifts", by: .server)))
+        #expect(it.run(.tally(key: "gifts", .add(-1)), by: .system).code == .conflict, "never below 0")
+        #expect(it.run(.tally(key: "gifts", .tap(1)), by: member("bob")).code == .forbidden)
         Self.set(&it, "gifts", TallySettings(closed: true))
         #expect(it.state.tally("gifts") == Tally(key: "gifts", closed: true, by: .server), "the rest stays")
-        #expect(it.tell(.tally(key: "gifts", .add(1)), by: .system).code == .conflict, "closed")
+        #expect(it.run(.tally(key: "gifts", .add(1)), by: .system).code == .conflict, "closed")
         for change in [TallyChange.add(1), .remove, .set(TallySettings())] {
-            #expect(it.tell(.tally(key: "like", change), by: member("creator")).code == .forbidden)
+            #expect(it.run(.tally(key: "like", change), by: member("creator")).code == .forbidden)
         }
-        #expect(it.tell(.tally(key: "gifts", .remove), by: .system).result == .done)
+        #expect(it.run(.tally(key: "gifts", .remove), by: .system).result == .done)
         for change in [TallyChange.add(1), .remove, .tap(1)] {
-            #expect(it.tell(.tally(key: "gifts", change), by: .system).code == .notFound)
+            #expect(it.run(.tally(key: "gifts", change), by: .system).code == .notFound)
         }
         #expect(it.state.tallyList == [Tally(key: "like")])
     }
@@ -104,10 +104,10 @@ import Testing
         var it = Dialogue()
         #expect(it.state.tallyList == [Tally(key: "like")])
         Self.set(&it, "like", TallySettings(total: 9, closed: true))
-        #expect(it.tell(.tally(key: "like", .tap(1)), by: member("bob")).code == .conflict)
-        #expect(it.tell(.tally(key: "like", .remove), by: .system).result == .done)
+        #expect(it.run(.tally(key: "like", .tap(1)), by: member("bob")).code == .conflict)
+        #expect(it.run(.tally(key: "like", .remove), by: .system).result == .done)
         #expect(it.state.tallyList == [Tally(key: "like")])
-        #expect(it.tell(.tally(key: "like", .remove), by: .system).result == .done)
+        #expect(it.run(.tally(key: "like", .remove), by: .system).result == .done)
     }
 
     @Test func `what viewers may have been told stays known when it is 0 again`() {
@@ -116,7 +116,7 @@ import Testing
         Self.set(&it, "gifts", TallySettings(total: 7))
         Self.set(&it, "gifts", TallySettings(total: 0))
         Self.tap(&it, Self.batch(1, ["like": 1]))
-        it.tell(.tally(key: "like", .remove), by: .system)
+        it.run(.tally(key: "like", .remove), by: .system)
         #expect(it.state.writtenTallies == [Tally(key: "like"), Tally(key: "gifts")])
     }
 
@@ -125,7 +125,7 @@ import Testing
         Self.set(&it, "like", TallySettings(total: Limits.tallyTotal - 1))
         #expect(Self.tap(&it, Self.batch(1, ["like": 2])) == .tapped([-409]))
         #expect(Self.tap(&it, Self.batch(2, ["like": 1])) == .tapped([Limits.tallyTotal]))
-        #expect(it.tell(.tally(key: "like", .add(.max)), by: .system).code == .conflict)
+        #expect(it.run(.tally(key: "like", .add(.max)), by: .system).code == .conflict)
         #expect(Self.total(it) == Limits.tallyTotal)
     }
 
@@ -134,7 +134,7 @@ import Testing
         for number in 1...100 { #expect(Self.set(&it, "k\(number)").error == nil) }
         #expect(Self.set(&it, "more").code == .badParameter)
         #expect(Self.set(&it, "like").error == nil && Self.set(&it, "k7").error == nil, "they are there")
-        it.tell(.tally(key: "k1", .remove), by: .system)
+        it.run(.tally(key: "k1", .remove), by: .system)
         for wrong in ["poll:a:0", "", "a b", "\u{e4}", String(repeating: "k", count: 33)] {
             #expect(Self.set(&it, wrong).code == .badParameter, "\(wrong)")
         }
@@ -145,10 +145,10 @@ import Testing
 
     @Test func `a repeat of a command gets the first answer and adds nothing`() {
         var it = Dialogue()
-        let first = it.tell(.tally(key: "like", .add(5)), by: .system, key: 1).result
+        let first = it.run(.tally(key: "like", .add(5)), by: .system, key: 1).result
         #expect(first == .tally(Tally(key: "like", total: 5)))
-        it.tell(.tally(key: "like", .tap(1)), by: member("bob"), key: 2)
-        #expect(it.tell(.tally(key: "like", .add(5)), by: .system, key: 1).result == first)
+        it.run(.tally(key: "like", .tap(1)), by: member("bob"), key: 2)
+        #expect(it.run(.tally(key: "like", .add(5)), by: .system, key: 1).result == first)
         #expect(Self.total(it) == 6)
     }
 
@@ -159,11 +159,11 @@ import Testing
         Self.tap(&it, Self.batch(1, life: 8, ["like": 1]))
         #expect(it.store.deadlines.count == 2)
         it.pass(seconds: 1_801)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.store.deadlines.count == 1 && it.state.counted(Self.batch(1, ["like": 1])) == nil)
         #expect(it.state.nextDeadline == it.store.deadlines.first, "the room is woken for the other")
         it.pass(seconds: 1_860)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.store.deadlines.isEmpty && it.state.nextDeadline == nil)
     }
 
@@ -183,13 +183,13 @@ import Testing
         Self.set(&it, "gifts", TallySettings(total: 3, by: .server))
         Self.tap(&it, Self.batch(1, ["like": 1]))
         it.facts.keepDeletedSeconds = 60
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         #expect(it.state.tallyList == [Tally(key: "like")])
-        it.tell(.undeleteRoom, by: .system)
+        it.run(.undeleteRoom, by: .system)
         #expect(it.state.tallyList == [Tally(key: "like", total: 1), Tally(key: "gifts", total: 3, by: .server)])
         it.facts.keepDeletedSeconds = 0
-        it.tell(.deleteRoom, by: .system)
-        it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        it.run(.deleteRoom, by: .system)
+        it.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
         #expect(it.state.tallyList == [Tally(key: "like")])
     }
 
@@ -200,22 +200,22 @@ import Testing
         let lost = Self.batch(2, of: first, ["like": 3])
         #expect(Self.tap(&it, counted) == .tapped([5]))
         it.facts.keepDeletedSeconds = 60
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         #expect(Self.tap(&it, counted) == .tapped([5]), "as it was, though there is no room")
-        #expect(it.tell(.tap(lost), by: .system).code == .notFound)
-        it.tell(.undeleteRoom, by: .system)
-        it.tell(.reopenRoom, by: .system)
+        #expect(it.run(.tap(lost), by: .system).code == .notFound)
+        it.run(.undeleteRoom, by: .system)
+        it.run(.reopenRoom, by: .system)
         #expect(Self.tap(&it, counted) == .tapped([5]) && Self.total(it) == 5)
         #expect(Self.tap(&it, lost) == .tapped([8]), "the same room again")
         it.facts.keepDeletedSeconds = 0
-        it.tell(.deleteRoom, by: .system)
-        it.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        it.run(.deleteRoom, by: .system)
+        it.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
         #expect(Self.tap(&it, lost) == .tapped([8]) && Self.total(it) == 0)
-        #expect(it.tell(.tap(Self.batch(3, of: first, ["like": 1])), by: .system).code == .notFound)
+        #expect(it.run(.tap(Self.batch(3, of: first, ["like": 1])), by: .system).code == .notFound)
         #expect(Self.tap(&it, Self.batch(4, of: it.state.incarnation, ["like": 1])) == .tapped([1]))
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         it.pass(seconds: 3_600)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.store.rowCount == 0 && it.state.nextDeadline == nil, "nothing is left of the windows")
     }
 
@@ -231,7 +231,7 @@ import Testing
             switch Int.random(in: 0...9, using: &random) {
             case 0:
                 let delta = Int64.random(in: -5...50, using: &random)
-                if case .tally(let tally)? = it.tell(.tally(key: "b", .add(delta)), by: .system).result {
+                if case .tally(let tally)? = it.run(.tally(key: "b", .add(delta)), by: .system).result {
                     expected["b", default: 0] += delta
                     #expect(tally.total == expected["b"])
                 }

@@ -28,7 +28,7 @@ import Testing
     private static func refusal(_ it: inout Dialogue, by actor: Actor, _ kind: UploadKind = .image) -> ErrorCode? {
         it.facts.mediaID = MediaID(in: it.room, random: (it.index, 1)).text
         defer { it.facts.mediaID = nil }
-        return it.tell(.registerUpload(draft(kind)), by: actor).code
+        return it.run(.registerUpload(draft(kind)), by: actor).code
     }
 
     @Test func `nobody has more content in a room than there are places left, and others still get theirs`() {
@@ -61,10 +61,10 @@ import Testing
         for round in 0..<3 {
             let id = MediaID(in: it.room, random: (UInt64(round), 1), isAvatar: true).text
             it.facts.mediaID = id
-            #expect(it.tell(.registerUpload(Self.draft(.avatar)), by: member("bob")).code == nil)
+            #expect(it.run(.registerUpload(Self.draft(.avatar)), by: member("bob")).code == nil)
             it.facts.mediaID = nil
             let body = CommandBody.completeUpload(mediaID: id, digest: Self.digest, isInline: true)
-            #expect(it.tell(body, by: .system).result == .done)
+            #expect(it.run(body, by: .system).result == .done)
             #expect(it.state.upload(id)?.isReadable(at: it.now) == true)
             #expect(it.state.upload("avatar-0") == nil && it.state.upload("avatar-1") != nil)
         }
@@ -75,7 +75,7 @@ import Testing
         it.restores = false
         let id = MediaID(in: it.room, random: (1, 1), isAvatar: true).text
         it.facts.mediaID = id
-        #expect(it.tell(.registerUpload(Self.draft(.avatar)), by: member("bob")).code == nil)
+        #expect(it.run(.registerUpload(Self.draft(.avatar)), by: member("bob")).code == nil)
         it.facts.mediaID = nil
         for number in 0..<Limits.avatarsPerRoom {
             var record = UploadRecord(
@@ -84,7 +84,7 @@ import Testing
             it.state.uploads.set(record, of: "avatar-\(number)")
         }
         let body = CommandBody.completeUpload(mediaID: id, digest: Self.digest, isInline: true)
-        #expect(it.tell(body, by: .system).result == .done)
+        #expect(it.run(body, by: .system).result == .done)
         #expect(it.state.upload(id) != nil && it.state.upload("avatar-0") == nil)
     }
 
@@ -109,7 +109,7 @@ import Testing
         }
         it.facts.copies = copies
         let body = MessageBody.combine(title: "t", summary: "s", messageIDs: ["m0", "m1"])
-        guard case .refused(let error)? = it.tell(.post(MessageDraft(body: body)), by: member("bob")).result else {
+        guard case .refused(let error)? = it.run(.post(MessageDraft(body: body)), by: member("bob")).result else {
             throw ChatError(.internal, "it was taken")
         }
         #expect(error.code == .conflict && error.field == "messageIds")
@@ -118,7 +118,7 @@ import Testing
         (it.facts.copies, it.facts.sharedUploads) = ([copies[0]], [it.facts.sharedUploads[0]])
         var small = Dialogue()
         small.facts = it.facts
-        #expect(small.tell(.post(MessageDraft(body: body)), by: member("bob")).code == nil)
+        #expect(small.run(.post(MessageDraft(body: body)), by: member("bob")).code == nil)
         #expect(small.state.uploads.count(of: user("bob")) == 1 && small.state.uploads.count(of: user("victim")) == 0)
     }
 }

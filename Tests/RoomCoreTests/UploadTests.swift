@@ -17,7 +17,7 @@ import Testing
     ) -> String {
         it.facts.mediaID = MediaID(in: it.room, random: (number, 7)).text
         defer { it.facts.mediaID = nil }
-        guard case .upload(let ticket)? = it.tell(.registerUpload(draft(kind)), by: actor).result else {
+        guard case .upload(let ticket)? = it.run(.registerUpload(draft(kind)), by: actor).result else {
             Issue.record("no place")
             return ""
         }
@@ -25,7 +25,7 @@ import Testing
     }
 
     fileprivate static func complete(_ it: inout Dialogue, _ id: String) -> CommandResult? {
-        it.tell(.completeUpload(mediaID: id, digest: digest, isInline: true), by: .system).result
+        it.run(.completeUpload(mediaID: id, digest: digest, isInline: true), by: .system).result
     }
 
     fileprivate static func naming(_ id: String?, thumbnail: String? = nil, keep: Bool = true) -> CommandBody {
@@ -37,19 +37,19 @@ import Testing
     }
 
     fileprivate static func post(_ it: inout Dialogue, _ body: CommandBody) throws -> Message {
-        try #require(it.tell(body, by: member("bob")).shown.first)
+        try #require(it.run(body, by: member("bob")).shown.first)
     }
 
     fileprivate static func recall(_ it: inout Dialogue, _ message: Message) throws {
         let target = RecallTarget(
             seq: try #require(message.seq), sender: message.from?.user, time: message.time, type: .image)
-        it.tell(.recall([target], NotifyOptions()), by: .system)
+        it.run(.recall([target], NotifyOptions()), by: .system)
     }
 
     @Test func `a message names content that was sent, and the room fills in what it knows`() throws {
         var it = Dialogue()
         let (id, small) = (Self.register(&it), Self.register(&it, 2))
-        #expect(it.tell(Self.naming(id), by: member("bob")).code == .notFound, "it was not sent yet")
+        #expect(it.run(Self.naming(id), by: member("bob")).code == .notFound, "it was not sent yet")
         #expect(Self.complete(&it, id) == .done && Self.complete(&it, small) == .done)
         let media = try #require(try Self.post(&it, Self.naming(id, thumbnail: small)).body.media)
         #expect(media.url == "/v1/media/r/\(id)" && media.name == "cat.png" && media.size == 9)
@@ -64,27 +64,27 @@ import Testing
         var it = Dialogue()
         let other = try #require(RoomID("other"))
         let foreign = MediaID(in: other, random: (1, 7)).text
-        #expect(it.tell(Self.naming(foreign), by: member("bob")).code == .forbidden)
-        #expect(it.tell(Self.naming(MediaID(in: it.room, random: (3, 3)).text), by: member("bob")).code == .notFound)
-        #expect(it.tell(Self.naming("nonsense"), by: member("bob")).code == .notFound)
+        #expect(it.run(Self.naming(foreign), by: member("bob")).code == .forbidden)
+        #expect(it.run(Self.naming(MediaID(in: it.room, random: (3, 3)).text), by: member("bob")).code == .notFound)
+        #expect(it.run(Self.naming("nonsense"), by: member("bob")).code == .notFound)
         let file = Self.register(&it, 4, .file)
         #expect(Self.complete(&it, file) == .done)
-        #expect(it.tell(Self.naming(file), by: member("bob")).code == .badParameter, "a FILE is no IMAGE")
+        #expect(it.run(Self.naming(file), by: member("bob")).code == .badParameter, "a FILE is no IMAGE")
     }
 
     @Test func `who may not speak sends nothing, and only the cluster says that bytes are stored`() {
         var it = Dialogue()
         it.facts.mediaID = MediaID(in: it.room, random: (1, 7)).text
-        it.tell(.setMute(user("mute"), enable: true, NotifyOptions(notify: false)), by: .system)
-        #expect(it.tell(.registerUpload(Self.draft()), by: member("mute")).code == .muted)
-        #expect(it.tell(.registerUpload(Self.draft()), by: member("eve", anonymous: true)).code == .forbidden)
+        it.run(.setMute(user("mute"), enable: true, NotifyOptions(notify: false)), by: .system)
+        #expect(it.run(.registerUpload(Self.draft()), by: member("mute")).code == .muted)
+        #expect(it.run(.registerUpload(Self.draft()), by: member("eve", anonymous: true)).code == .forbidden)
         let id = Self.register(&it, 1)
         let body = CommandBody.completeUpload(mediaID: id, digest: Self.digest, isInline: true)
-        #expect(it.tell(body, by: member("bob")).code == .forbidden)
+        #expect(it.run(body, by: member("bob")).code == .forbidden)
         #expect(Self.complete(&it, id) == .done)
-        #expect(it.tell(body, by: .system).result == .done, "its answer was lost, and it is said again")
+        #expect(it.run(body, by: .system).result == .done, "its answer was lost, and it is said again")
         let other = CommandBody.completeUpload(mediaID: id, digest: String(Self.digest.reversed()), isInline: true)
-        #expect(it.tell(other, by: .system).code == .conflict, "other bytes")
+        #expect(it.run(other, by: .system).code == .conflict, "other bytes")
     }
 
     @Test func `an app server's avatars of many people stay`() {
@@ -130,16 +130,16 @@ import Testing
         var it = Dialogue()
         for number in 1...UInt64(Limits.unnamedUploadsPerUser) { _ = Self.register(&it, number, kind) }
         it.facts.mediaID = MediaID(in: it.room, random: (9_999, 7)).text
-        #expect(it.tell(.registerUpload(Self.draft()), by: member("bob")).code == .conflict)
-        #expect(it.tell(.registerUpload(Self.draft()), by: member("ann")).code == nil)
+        #expect(it.run(.registerUpload(Self.draft()), by: member("bob")).code == .conflict)
+        #expect(it.run(.registerUpload(Self.draft()), by: member("ann")).code == nil)
     }
 
     @Test func `a repeat of the place gets the same one`() throws {
         var it = Dialogue()
         it.facts.mediaID = MediaID(in: it.room, random: (1, 7)).text
-        let first = it.tell(.registerUpload(Self.draft()), by: member("bob"), key: 1).result
+        let first = it.run(.registerUpload(Self.draft()), by: member("bob"), key: 1).result
         it.facts.mediaID = MediaID(in: it.room, random: (2, 7)).text
-        #expect(it.tell(.registerUpload(Self.draft()), by: member("bob"), key: 1).result == first)
+        #expect(it.run(.registerUpload(Self.draft()), by: member("bob"), key: 1).result == first)
         #expect(it.state.uploads.count == 1)
     }
 
@@ -152,7 +152,7 @@ import Testing
         #expect(it.state.upload(id)?.isReadable(at: it.now) == true)
         try Self.recall(&it, messages[1])
         #expect(it.state.upload(id) == nil)
-        #expect(it.tell(Self.naming(id), by: member("bob")).code == .notFound)
+        #expect(it.run(Self.naming(id), by: member("bob")).code == .notFound)
     }
 
     @Test func `content that nothing names goes after an hour, and named content with its message`() throws {
@@ -166,14 +166,14 @@ import Testing
         _ = try Self.post(&it, Self.naming(signal, keep: false))
         it.pass(seconds: 1800)
         #expect(it.state.nextDeadline.map { $0 <= it.now } == true)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.upload(unnamed) == nil && it.state.upload(named) != nil)
         #expect(it.state.upload(signal)?.isReadable(at: it.now) == true)
         it.pass(seconds: 1800)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.upload(signal) == nil && it.state.upload(named)?.isReadable(at: it.now) == true)
         it.pass(seconds: 999 * 3600)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.upload(named) == nil)
     }
 
@@ -182,13 +182,13 @@ import Testing
         let first = Self.register(&it, 1, .avatar)
         #expect(Self.complete(&it, first) == .done)
         it.pass(seconds: 40 * 86_400)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.upload(first)?.isReadable(at: it.now) == true)
         let second = Self.register(&it, 2, .avatar)
         let ofAnother = Self.register(&it, 3, .avatar, by: member("ann"))
         #expect(Self.complete(&it, second) == .done && Self.complete(&it, ofAnother) == .done)
         it.pass(seconds: 3_601)
-        it.tell(.expire, by: .system)
+        it.run(.expire, by: .system)
         #expect(it.state.upload(first) == nil)
         #expect(it.state.upload(second) != nil && it.state.upload(ofAnother) != nil)
     }
@@ -199,11 +199,11 @@ import Testing
         #expect(Self.complete(&it, id) == .done)
         _ = try Self.post(&it, Self.naming(id))
         it.facts.keepDeletedSeconds = 86_400
-        it.tell(.deleteRoom, by: .system)
+        it.run(.deleteRoom, by: .system)
         #expect(it.state.upload(id) == nil && it.state.keptUploads([id, "x"]) == [id: Self.digest])
-        it.tell(.undeleteRoom, by: .system)
+        it.run(.undeleteRoom, by: .system)
         #expect(it.state.upload(id)?.isReadable(at: it.now) == true)
-        it.tell(.purgeRoom, by: .system)
+        it.run(.purgeRoom, by: .system)
         #expect(it.state.keptUploads([id]).isEmpty)
     }
 
@@ -211,8 +211,8 @@ import Testing
         var it = Dialogue()
         let id = Self.register(&it)
         #expect(Self.complete(&it, id) == .done)
-        for _ in 0..<Limits.referencesPerUpload { it.tell(Self.naming(id), by: .system) }
-        #expect(it.tell(Self.naming(id), by: .system).code == .conflict)
+        for _ in 0..<Limits.referencesPerUpload { it.run(Self.naming(id), by: .system) }
+        #expect(it.run(Self.naming(id), by: .system).code == .conflict)
         var full = Dialogue()
         for number in 0..<UInt64(Limits.uploadsPerRoom) {
             full.state.uploads.set(
@@ -268,7 +268,7 @@ extension UploadTests {
         #expect(it.state.upload(id)?.isReadable(at: it.now) == true)
         let target = RecallTarget(
             seq: try #require(combine.seq), sender: combine.from?.user, time: combine.time, type: .combine)
-        it.tell(.recall([target], NotifyOptions()), by: .system)
+        it.run(.recall([target], NotifyOptions()), by: .system)
         #expect(it.state.upload(id) == nil && it.state.upload(foreign) == nil)
     }
 }

@@ -62,7 +62,7 @@ import Testing
             }
             if Int.random(in: 0..<500, using: &random) == 0 { now = now.adding(milliseconds: 1500) }
             say(message())
-            tell()
+            run()
         }
 
         private mutating func message() -> Message {
@@ -134,7 +134,7 @@ import Testing
             viewers[index].receipts.reversed().prefix { $0.time > now.milliseconds - 1000 }.count(where: matches)
         }
 
-        private mutating func tell() {
+        private mutating func run() {
             guard let report = budget.takeReport(at: now) else { return }
             if let last = reports.last { check(now.milliseconds - last.milliseconds >= 1000) }
             reports.append(now)
@@ -149,7 +149,7 @@ import Testing
 
         mutating func finish() {
             now = now.adding(milliseconds: 5000)
-            tell()
+            run()
             for viewer in viewers {
                 let got = Set(viewer.seqs)
                 for seq in (viewer.entrySeq + 1)..<(seq + 1) {

@@ -27,15 +27,15 @@ struct WebhookTests {
 
     @Test func `without a webhook nothing is owed`() {
         var room = Dialogue()
-        room.tell(Self.text, by: member("ann"))
+        room.run(Self.text, by: member("ann"))
         #expect(room.state.webhook == nil)
     }
 
     @Test func `the first kept message that is owed is written down, and those after it follow from it`() {
         var room = Self.room()
         let first = room.state.lastSeq + 1
-        let owes = room.tell(Self.text, by: member("ann"))
-        let follows = room.tell(Self.text, by: member("ann"))
+        let owes = room.run(Self.text, by: member("ann"))
+        let follows = room.run(Self.text, by: member("ann"))
         #expect(room.state.webhook?.firstSeq == first)
         #expect(room.state.webhook?.since == room.now)
         #expect(owes.contains { if case .catalogue(let row) = $0 { row.kind == .webhook } else { false } })
@@ -44,32 +44,32 @@ struct WebhookTests {
 
     @Test func `a message that is kept from the webhook is not owed, and says so`() {
         var room = Self.room()
-        let effects = room.tell(Self.silent, by: member("ann"))
+        let effects = room.run(Self.silent, by: member("ann"))
         #expect(room.state.webhook == nil)
         for case .append(let message, _) in effects { #expect(!message.webhook) }
-        room.tell(Self.text, by: member("ann"))
+        room.run(Self.text, by: member("ann"))
         #expect(room.state.webhook?.firstSeq == room.state.lastSeq)
     }
 
     @Test func `unkept messages are not owed, notifications are`() {
         var room = Self.room()
-        room.tell(.post(MessageDraft(body: .command(payload: [1]))), by: member("ann"))
+        room.run(.post(MessageDraft(body: .command(payload: [1]))), by: member("ann"))
         #expect(room.state.webhook == nil)
-        room.tell(.muteRoom(enable: true, NotifyOptions()), by: .system)
+        room.run(.muteRoom(enable: true, NotifyOptions()), by: .system)
         #expect(room.state.webhook?.firstSeq == room.state.lastSeq)
     }
 
     @Test func `what is delivered is forgotten, up to there and no further`() {
         var room = Self.room()
-        for _ in 0..<3 { room.tell(Self.text, by: member("ann")) }
+        for _ in 0..<3 { room.run(Self.text, by: member("ann")) }
         let last = room.state.lastSeq
-        room.tell(Self.delivered(room, last - 3), by: .system)
+        room.run(Self.delivered(room, last - 3), by: .system)
         #expect(room.state.webhook?.firstSeq == last - 2)
-        room.tell(Self.delivered(room, last - 1), by: .system)
+        room.run(Self.delivered(room, last - 1), by: .system)
         #expect(room.state.webhook?.firstSeq == last)
-        room.tell(Self.delivered(room, last - 2), by: .system)
+        room.run(Self.delivered(room, last - 2), by: .system)
         #expect(room.state.webhook?.firstSeq == last)
-        let effects = room.tell(Self.delivered(room, last), by: .system)
+        let effects = room.run(Self.delivered(room, last), by: .system)
         #expect(room.state.webhook == nil)
         #expect(
             effects.contains {
@@ -79,50 +79,50 @@ struct WebhookTests {
 
     @Test func `openings and closings are owed behind the messages that they follow`() {
         var room = Self.room()
-        room.tell(Self.text, by: member("ann"))
-        room.tell(.closeRoom(NotifyOptions(notify: false)), by: .system)
+        room.run(Self.text, by: member("ann"))
+        room.run(.closeRoom(NotifyOptions(notify: false)), by: .system)
         let closed = room.index
-        room.tell(.closeRoom(NotifyOptions()), by: .system)
-        room.tell(.reopenRoom, by: .system)
+        room.run(.closeRoom(NotifyOptions()), by: .system)
+        room.run(.reopenRoom, by: .system)
         let events = room.state.webhook?.events ?? []
         #expect(events.map(\.kind) == [.closed, .reopened])
         #expect(events.map(\.after) == [room.state.lastSeq, room.state.lastSeq])
-        room.tell(Self.delivered(room, 0, event: closed), by: .system)
+        room.run(Self.delivered(room, 0, event: closed), by: .system)
         #expect(room.state.webhook?.events.map(\.kind) == [.reopened])
     }
 
     @Test func `a deletion says what was lost with the room, and a new room of that ID owes it still`() {
         var room = Self.room()
-        room.tell(Self.text, by: member("ann"))
+        room.run(Self.text, by: member("ann"))
         let first = room.state.lastSeq
-        room.tell(Self.text, by: member("ann"))
+        room.run(Self.text, by: member("ann"))
         let old = Self.delivered(room, 100)
-        room.tell(.deleteRoom, by: .system)
+        room.run(.deleteRoom, by: .system)
         #expect(room.state.webhook?.events.map(\.lostFrom) == [first])
         #expect(room.state.webhook?.events.map(\.lostTo) == [first + 1])
         #expect(room.state.webhook?.since == Timestamp(0), "a replica that is restored knows nothing else")
-        room.tell(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
-        room.tell(Self.text, by: member("ann"))
-        room.tell(old, by: .system)
+        room.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        room.run(Self.text, by: member("ann"))
+        room.run(old, by: .system)
         #expect(room.state.webhook?.firstSeq == 1)
         #expect(room.state.webhook?.events.map(\.kind) == [.deleted, .created])
-        room.tell(Self.delivered(room, 1, event: room.index), by: .system)
+        room.run(Self.delivered(room, 1, event: room.index), by: .system)
         #expect(room.state.webhook == nil)
     }
 
     @Test func `beyond the bound the oldest opening is forgotten and counted`() {
         var room = Self.room()
         for _ in 0..<WebhookRecord.eventsMax / 2 {
-            room.tell(.closeRoom(NotifyOptions(notify: false)), by: .system)
-            room.tell(.reopenRoom, by: .system)
+            room.run(.closeRoom(NotifyOptions(notify: false)), by: .system)
+            room.run(.reopenRoom, by: .system)
         }
         #expect(room.state.webhook?.events.count == WebhookRecord.eventsMax)
         #expect(room.state.webhook?.forgotten == 0)
-        room.tell(.closeRoom(NotifyOptions(notify: false)), by: .system)
+        room.run(.closeRoom(NotifyOptions(notify: false)), by: .system)
         #expect(room.state.webhook?.events.count == WebhookRecord.eventsMax)
         #expect(room.state.webhook?.events.first?.kind == .reopened)
         #expect(room.state.webhook?.forgotten == 1)
-        room.tell(Self.delivered(room, 0, event: room.index), by: .system)
+        room.run(Self.delivered(room, 0, event: room.index), by: .system)
         #expect(room.state.webhook == nil)
     }
 }

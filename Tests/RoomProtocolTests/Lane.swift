@@ -38,11 +38,11 @@ struct Lane {
 
     /// What is to be asked of a node that says that it leads; nil when that is no news.
     mutating func leads(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws -> [RoomRequest]? {
-        open.leads(try node(name), shard, term: term)
+        open.onLeader(try node(name), shard, term: term)
     }
 
     mutating func lost(_ name: String, _ shard: ShardID? = nil) throws {
-        open.lost(try node(name), shard, at: now)
+        open.onNodeLost(try node(name), shard, at: now)
     }
 
     mutating func answered(_ name: String = "s1", _ request: UInt32 = 1) throws -> Bool {
@@ -50,12 +50,12 @@ struct Lane {
     }
 
     mutating func suspects(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws {
-        open.suspects(try node(name), shard, term: term, at: now)
+        open.onLeaderSuspected(try node(name), shard, term: term, at: now)
     }
 
     /// What is to be asked of a leader that is heard again.
     mutating func confirms(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws -> [RoomRequest] {
-        open.confirms(try node(name), shard, term: term)
+        open.onLeaderConfirmed(try node(name), shard, term: term)
     }
 
     /// A call was not taken.

@@ -96,8 +96,8 @@ import Wire
         try lane.lost("n9")
         let (shard, n2, n4) = (Lane.shard, try lane.node("n2"), try lane.node("n4"))
         func says(_ node: NodeID, _ term: UInt64) -> Bool {
-            lane.open.insists(node, shard, term: term, at: lane.now)
-            return lane.open.leads(node, shard, term: term) != nil
+            lane.open.onLeaderInsisting(node, shard, term: term, at: lane.now)
+            return lane.open.onLeader(node, shard, term: term) != nil
         }
         for _ in 0..<10 {
             #expect(!says(n2, 5))

@@ -7,7 +7,7 @@ import Testing
 
     init() { shown.enter(at: StreamPlace(epoch: "1", seq: 10)) }
 
-    @Test mutating func `a stream without holes has nothing to tell`() {
+    @Test mutating func `a stream without holes has nothing to notify`() {
         shown.show(11...14)
         shown.show(15...15)
         shown.enter(at: StreamPlace(epoch: "1", seq: 15))

@@ -15,33 +15,33 @@ struct FollowedLeaderTests {
 
     @Test func `a leader that is silent is doubted once`() throws {
         var followed = try following("n")
-        let doubted = followed.doubt()
+        let doubted = followed.suspect()
         #expect(doubted?.node == NodeID("n"))
         #expect(doubted?.notice == Self.notice)
-        #expect(followed.doubt()?.node == nil)
+        #expect(followed.suspect()?.node == nil)
     }
 
     @Test func `where nobody was followed, nobody is doubted`() throws {
         var nobody = FollowedLeader()
-        #expect(nobody.doubt()?.node == nil)
+        #expect(nobody.suspect()?.node == nil)
         var leading = try following("n")
         leading.forget()
-        #expect(leading.doubt()?.node == nil)
+        #expect(leading.suspect()?.node == nil)
     }
 
     @Test func `a doubt ends after a while, and with it what is known of the leader`() throws {
         var followed = try following("n")
-        _ = followed.doubt()
-        for _ in 0..<FollowedLeader.doubtSeconds { #expect(followed.tick()?.node == nil) }
+        _ = followed.suspect()
+        for _ in 0..<FollowedLeader.suspicionSeconds { #expect(followed.tick()?.node == nil) }
         #expect(followed.tick()?.node == NodeID("n"))
-        #expect(followed.doubt()?.node == nil)
+        #expect(followed.suspect()?.node == nil)
     }
 
     @Test func `a leader that is heard is not doubted, and may be later`() throws {
         var followed = try following("n")
-        _ = followed.doubt()
+        _ = followed.suspect()
         followed.follow(try #require(NodeID("m")), Self.notice)
-        for _ in 0...FollowedLeader.doubtSeconds { #expect(followed.tick()?.node == nil) }
-        #expect(followed.doubt()?.node == NodeID("m"))
+        for _ in 0...FollowedLeader.suspicionSeconds { #expect(followed.tick()?.node == nil) }
+        #expect(followed.suspect()?.node == NodeID("m"))
     }
 }

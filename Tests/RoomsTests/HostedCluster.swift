@@ -161,7 +161,7 @@ final class HostedNode: Sendable {
         calls = await RoomCalls(node: id, loops: [loop], shardMap: shardMap, router: router)
         rooms = RoomHost(node: id, loops: [loop], shardMap: shardMap, storages: [storage], calls: calls)
         router.connect(rooms)
-        told.tell(calls, of: id)
+        told.notify(calls, of: id)
         link.connect(id, rooms)
         var dependencies = RoomHost.Dependencies(
             store: store, server: server, sink: told, transport: link.end(of: id),

@@ -96,7 +96,7 @@ struct HostedRoomTests {
             try await hosted.createRoom()
             let request = EnterRequest(room: HostedRooms.room)
             let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
-            hosted.rooms.lost(gone)
+            hosted.rooms.onNodeLost(gone)
             hosted.rooms.receive([
                 try hosted.call("ann", from: gone, .operation(.enter(request))),
                 try hosted.call("bob", from: gone, .announce(stay)),

@@ -38,7 +38,7 @@ final class ToldOutputs: PublicationSink {
     private let calls = Mutex<(node: NodeID, calls: RoomCalls)?>(nil)
 
     /// These calls hear what the node's rooms answer, and whether it leads.
-    func tell(_ calls: RoomCalls, of node: NodeID) { self.calls.withLock { $0 = (node, calls) } }
+    func notify(_ calls: RoomCalls, of node: NodeID) { self.calls.withLock { $0 = (node, calls) } }
 
     func answer(_ answers: [NodeID: [ServerAnswer]]) {
         guard let (node, calls) = calls.withLock({ $0 }) else { return }
@@ -50,7 +50,7 @@ final class ToldOutputs: PublicationSink {
     /// What lanes were told of themselves.
     var tallies: [ShardTallies] { state.withLock { $0.tallies } }
 
-    func tell(_ tallies: ShardTallies, to node: NodeID) { state.withLock { $0.tallies.append(tallies) } }
+    func notify(_ tallies: ShardTallies, to node: NodeID) { state.withLock { $0.tallies.append(tallies) } }
 
     func deliver(_ turn: [NodeID: [NodePublication]]) {
         let due = state.withLock { state in
@@ -62,7 +62,7 @@ final class ToldOutputs: PublicationSink {
         for waiter in due { waiter.continuation.resume() }
     }
 
-    func leads(_ notice: ShardNotice) {
+    func onLeading(_ notice: ShardNotice) {
         if let (node, calls) = calls.withLock({ $0 }) { calls.onLeaderKnown(notice, by: node) }
         ledCount.add(1, ordering: .relaxed)
     }
@@ -74,13 +74,13 @@ final class ToldOutputs: PublicationSink {
         } catch { Issue.record(error) }
     }
 
-    func leadsNoMore(_ shard: ShardID) {
+    func onLeadingEnded(_ shard: ShardID) {
         if let (node, calls) = calls.withLock({ $0 }) { calls.onLeaderLost(node, shard) }
     }
 
-    func confirms(_ leader: NodeID, _ notice: ShardNotice) {}
+    func onLeaderConfirmed(_ leader: NodeID, _ notice: ShardNotice) {}
 
-    func suspects(_ leader: NodeID, _ notice: ShardNotice) {}
+    func onLeaderSuspected(_ leader: NodeID, _ notice: ShardNotice) {}
 
     /// What never comes is an issue.
     private func wait(until isWanted: @escaping @Sendable ([RoomOutput]) -> Bool) async {
@@ -222,7 +222,7 @@ final class HostedRooms: Sendable {
         router.connect(rooms)
         let cluster = ClusterView(shardCount: 1)
         cluster.set(level: options.level)
-        told.tell(calls, of: Self.node)
+        told.notify(calls, of: Self.node)
         try await rooms.start(
             RoomHost.Dependencies(
                 store: store, server: server, sink: told, transport: NoTransport(),

@@ -27,7 +27,7 @@ import Testing
         #expect(made == 2)
         #expect(pages.toldLanes.isEmpty)
         let told: [(Lane, UInt64)] = [(there, 3), (there, 3), (there, 4), (here, 3)]
-        #expect(told.map { pages.mustTell($0.0, after: $0.1) } == [true, false, true, true])
+        #expect(told.map { pages.noteFirstSent($0.0, after: $0.1) } == [true, false, true, true])
         #expect(pages.toldLanes == [here, there])
     }
 }

@@ -23,22 +23,22 @@ import Wire
         let room = HostedRooms.room
         var state = RoomState(absent: room)
         var index: UInt64 = 1_000_000
-        func tell(_ body: CommandBody, _ facts: CommandFacts = CommandFacts()) -> [Effect] {
+        func run(_ body: CommandBody, _ facts: CommandFacts = CommandFacts()) -> [Effect] {
             index += 1
             let command = Command(id: nil, room: room, actor: .system, body: body, facts: facts)
             return state.apply(command, key: nil, at: Stamp(index: index, time: Timestamp(1_700_000_000_000)))
         }
-        _ = tell(.createRoom(creator: try user("owner"), set: RoomChanges()))
+        _ = run(.createRoom(creator: try user("owner"), set: RoomChanges()))
         var facts = CommandFacts()
         (facts.webhook, facts.hold, facts.owesByRow) = (true, HoldPolicy(), byRow)
         for _ in 0..<count {
-            guard case .result(.held(let id))? = tell(.post(MessageDraft(body: .text("x"))), facts).last else {
+            guard case .result(.held(let id))? = run(.post(MessageDraft(body: .text("x"))), facts).last else {
                 throw ChatError(.internal, "not held")
             }
-            _ = tell(.decideHeld(heldID: id, HeldDecision(isAllowed: false)))
+            _ = run(.decideHeld(heldID: id, HeldDecision(isAllowed: false)))
         }
         var cost = Cost()
-        for case .catalogue(let row) in tell(.post(MessageDraft(body: .text("x"))), facts) {
+        for case .catalogue(let row) in run(.post(MessageDraft(body: .text("x"))), facts) {
             cost.rows += 1
             cost.bytes += row.key.utf8.count + (row.value.map { CatalogueCodec.encode($0).count } ?? 0)
         }

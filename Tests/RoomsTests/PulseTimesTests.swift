@@ -14,7 +14,7 @@ import Testing
             #expect(due.count <= 2)
             for shard in due {
                 counts[shard, default: 0] += 1
-                times.isDone(shard, at: now)
+                times.finish(shard, at: now)
             }
         }
         #expect(counts.count == 16 && counts.values.allSatisfy { (9...10).contains($0) })
@@ -23,7 +23,7 @@ import Testing
     @Test func `after a pause each is due once, the longest first`() {
         var times = PulseTimes((0..<4).map { ShardID($0) }, at: 0)
         #expect(times.due(at: 10_000) == (0..<4).map { ShardID($0) })
-        for shard in times.due(at: 10_000) { times.isDone(shard, at: 10_000) }
+        for shard in times.due(at: 10_000) { times.finish(shard, at: 10_000) }
         #expect(times.due(at: 10_000).isEmpty && times.due(at: 10_900).isEmpty)
         #expect(times.due(at: 11_000).count == 4)
     }

@@ -46,11 +46,11 @@ import Wire
             }
 
             // Within the grace nobody is told anything.
-            hosted.rooms.lost(away)
+            hosted.rooms.onNodeLost(away)
             hosted.rooms.reached(away)
             try announce("eve", away)
             // Beyond it everybody is.
-            hosted.rooms.lost(away)
+            hosted.rooms.onNodeLost(away)
             clock.withLock { $0 += 11_000 }
             try await poll("eve has left") { count(302, hosted) == 1 }
             #expect(count(301, hosted) == 2)

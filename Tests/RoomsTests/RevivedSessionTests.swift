@@ -64,7 +64,7 @@ import Wire
 
     @Test func `whose node died stay here, and nobody is told`() async throws {
         try await withRoom { hosted in
-            hosted.rooms.lost(holder)
+            hosted.rooms.onNodeLost(holder)
             let answer = try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: 5, enter))
             guard case .success(.enter(let result)) = answer[0] else { return #expect(Bool(false), "\(answer)") }
             #expect(result.room.online == 2)
@@ -98,7 +98,7 @@ import Wire
         async throws
     {
         try await withRoom { hosted in
-            hosted.rooms.lost(holder)
+            hosted.rooms.onNodeLost(holder)
             // The clock of the test is ahead.
             let revivedAt = HostedRooms.now().adding(seconds: 11).milliseconds
             _ = try await hosted.calls.perform(

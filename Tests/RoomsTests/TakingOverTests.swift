@@ -164,7 +164,7 @@ import Wire
             try await hosted.ask(
                 hosted.call("eve", from: away, .operation(.enter(enter))),
                 hosted.call("bob", from: away, .operation(.enter(enter))))
-            hosted.rooms.lost(away)
+            hosted.rooms.onNodeLost(away)
             try await self.end(end, hosted)
             return enteredAt
         }

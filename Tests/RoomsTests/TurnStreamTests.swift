@@ -45,9 +45,9 @@ struct TurnStreamTests {
         stream.encodings = [.json]
         let lanes = [try lane("a", 0), try lane("a", 1), try lane("b", 0), try lane("b", 3)]
         try stream.show(message(1))
-        stream.tell(lanes[1], try reply(10))
+        stream.notify(lanes[1], try reply(10))
         stream.endFrame()
-        stream.tell(lanes[3], try reply(11))
+        stream.notify(lanes[3], try reply(11))
         try stream.show(message(2))
         let room = try #require(RoomID("r"))
         let taken = stream.take(room: room, term: 4, viewerLanes: lanes)
@@ -81,7 +81,7 @@ struct TurnStreamTests {
         stream.wait(lanes[2], hasMissedAll: false)
         try stream.show(message(1))
         stream.join(lanes[1])
-        stream.tell(lanes[1], try reply(10))
+        stream.notify(lanes[1], try reply(10))
         try stream.show(message(2))
         let room = try #require(RoomID("r"))
         let taken = stream.take(room: room, term: 1, viewerLanes: lanes)
@@ -126,17 +126,17 @@ struct TurnStreamTests {
         var stream = TurnStream()
         stream.encodings = [.json]
         let (first, second) = (try lane("a", 0), try lane("b", 0))
-        stream.tellEverybody(unkept(stream, barrage: 3))
-        stream.tellEverybody(.barrage(nil, skipped: 4))
+        stream.publishToEverybody(unkept(stream, barrage: 3))
+        stream.publishToEverybody(.barrage(nil, skipped: 4))
         stream.wait(second, hasMissedAll: true)
-        stream.tellEverybody(unkept(stream, messages: 2))
+        stream.publishToEverybody(unkept(stream, messages: 2))
         #expect(try told(&stream, follows: second) == [#"{"skipped":{"room":"r","barrage":7,"unkept":2}}"#])
         #expect(try told(&stream, follows: second).isEmpty)
         // One whose connection to its node began anew has missed what came since.
         stream.lose(first.node, lanes: [first])
-        stream.tellEverybody(unkept(stream, barrage: 5))
+        stream.publishToEverybody(unkept(stream, barrage: 5))
         stream.wait(first, hasMissedAll: false)
-        stream.tellEverybody(unkept(stream, barrage: 6))
+        stream.publishToEverybody(unkept(stream, barrage: 6))
         #expect(try told(&stream, follows: first) == [#"{"skipped":{"room":"r","barrage":11,"unkept":0}}"#])
         // One that comes when nothing was shown is told nothing.
         stream.wait(second, hasMissedAll: false)
@@ -149,7 +149,7 @@ struct TurnStreamTests {
         let gone = try lane("b", 1)
         try stream.show(message(1))
         stream.endFrame()
-        stream.tell(gone, try reply(5))
+        stream.notify(gone, try reply(5))
         let taken = stream.take(
             room: try #require(RoomID("r")), term: 1, viewerLanes: [try lane("a", 0), try lane("b", 0)])
         #expect(seen(taken, by: gone) == ["shown 1-1", "reply 5"])

@@ -24,7 +24,7 @@ struct DeliveryWindowTests {
         #expect(window.beginNanoseconds == 105 * millisecond)
     }
 
-    @Test func `it waits 20 ms at most, and not at all for less than a timer can tell`() {
+    @Test func `it waits 20 ms at most, and not at all for less than a timer can notify`() {
         var window = DeliveryWindow()
         window.spent(nanoseconds: 400 * millisecond)
         window.ended(messages: 900, atNanoseconds: 0)

@@ -173,10 +173,10 @@ struct SessionDialogue {
 }
 
 extension Session.Effect {
-    static func left(_ room: String) -> Session.Effect { .tell(SessionDialogue.room(room), .left) }
-    static func away(_ room: String) -> Session.Effect { .tell(SessionDialogue.room(room), .away) }
+    static func left(_ room: String) -> Session.Effect { .notify(SessionDialogue.room(room), .left) }
+    static func away(_ room: String) -> Session.Effect { .notify(SessionDialogue.room(room), .away) }
     static func moved(_ room: String, from node: String? = nil) -> Session.Effect {
-        .tell(SessionDialogue.room(room), .moved(from: node.map(SessionDialogue.node)))
+        .notify(SessionDialogue.room(room), .moved(from: node.map(SessionDialogue.node)))
     }
     static func joined(_ room: String) -> Session.Effect { .joined(SessionDialogue.room(room)) }
     static func parted(_ room: String) -> Session.Effect { .parted(SessionDialogue.room(room)) }

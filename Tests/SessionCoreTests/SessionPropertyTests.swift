@@ -164,14 +164,14 @@ import Wire
         private mutating func perform(_ effects: [Session.Effect]) {
             for effect in effects {
                 switch effect {
-                case .tell(let room, .left): asked["\(room)", default: []].append(.leave)
+                case .notify(let room, .left): asked["\(room)", default: []].append(.leave)
                 case .announce(let room):
                     announce("\(room)")
                 case .view(let entry):
                     #expect(dialogue.session.isConnected)
                     note(replyTo: entry.request)
                 case .reply(let id, _): note(replyTo: id)
-                case .tell, .joined, .parted, .heard, .push, .close, .wake: break
+                case .notify, .joined, .parted, .heard, .push, .close, .wake: break
                 }
             }
         }

@@ -41,21 +41,21 @@ public final class SizeStory: Sendable {
     public var report: [String] { state.withLock { $0.report } }
 
     private func complain(_ complaint: Complaint) { state.withLock { $0.findings.append(complaint) } }
-    private func tell(_ text: String) {
+    private func report(_ text: String) {
         trace(text)
         state.withLock { $0.report.append(text) }
     }
 
     public func run() async {
         do {
-            try await tellAll()
+            try await notifyAll()
         } catch {
             complain(Complaint(broken: "the simulation itself has failed: \(error)"))
         }
         for failure in cluster.failures { complain(Complaint(.ended, failure)) }
     }
 
-    private func tellAll() async throws {
+    private func notifyAll() async throws {
         try await cluster.create()
         for node in 0..<plan.nodes { try cluster.start(node) }
         for node in 0..<plan.nodes {
@@ -80,7 +80,7 @@ public final class SizeStory: Sendable {
 
         sim_measure()
         let cost = try await speak(from: leader)
-        tell(
+        report(
             "\(plan.nodes) nodes, \(plan.viewers) viewers: a message costs the leader \(Int(cost.bytes)) bytes in "
                 + "\(Double(Int(cost.writes * 10)) / 10) writes to nodes and \(Int(cost.processorMicroseconds)) µs; "
                 + "the busiest gateway \(Int(cost.gatewayMicroseconds)) µs")
@@ -155,7 +155,7 @@ public final class SizeStory: Sendable {
                             + "\(sum.missing) left out, \(sum.repeated) repeated, \(sum.ended) ended"))
             }
         }
-        tell(
+        report(
             "\(when): \(viewers) viewers at \(gateways.count) nodes were shown \(last) messages, each once and in order"
         )
     }

@@ -177,7 +177,7 @@ package struct GossipScale {
             give(nodes[to].core.records, to: from)
         case .linkEnded(let number, let other):
             guard nodes[number].isUp else { return }
-            nodes[number].core.mayBeGone(nodes[other].core.node, now: now)
+            nodes[number].core.onNodeLost(nodes[other].core.node, now: now)
             perform(number)
         case .tick(let number, let due):
             guard nodes[number].isUp, nodes[number].tickAt == due else { return }

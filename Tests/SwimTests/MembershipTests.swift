@@ -299,15 +299,15 @@ import Testing
 
     @Test func `who may be gone is pinged at once, and if it answers nothing has happened`() throws {
         var a = Self.make(knowing: [Self.b, Self.c, Self.d])
-        a.mayBeGone(Self.c, now: .milliseconds(1))
+        a.onNodeLost(Self.c, now: .milliseconds(1))
         guard case .ping(let sequence, Self.c) = Self.sent(a.takeEffects(), to: Self.c).first else {
             Issue.record("no ping")
             return
         }
         // Once more while it waits, somebody else, and who is not known.
-        a.mayBeGone(Self.c, now: .milliseconds(2))
-        a.mayBeGone(Self.d, now: .milliseconds(2))
-        a.mayBeGone(Self.a, now: .milliseconds(2))
+        a.onNodeLost(Self.c, now: .milliseconds(2))
+        a.onNodeLost(Self.d, now: .milliseconds(2))
+        a.onNodeLost(Self.a, now: .milliseconds(2))
         #expect(a.takeEffects().isEmpty)
         a.receive([.ack(sequence: sequence)], from: Self.address(Self.c), now: .milliseconds(9))
         let next = a.takeEffects()
@@ -342,7 +342,7 @@ import Testing
                 a.receive([.alive(incarnation: 1, Self.member(other))], from: Self.address(other), now: .zero)
             }
             _ = a.takeEffects()
-            a.mayBeGone(others[7], now: .milliseconds(1))
+            a.onNodeLost(others[7], now: .milliseconds(1))
             if !Self.sent(a.takeEffects(), to: others[7]).isEmpty { pings += 1 }
         }
         // 8 of 80, by chance.

@@ -134,7 +134,7 @@ import Testing
             simulation.crash(victim)
             if tells {
                 for other in Self.ids(count) where other != victim {
-                    simulation.with(other) { $0.mayBeGone(victim, now: $1) }
+                    simulation.with(other) { $0.onNodeLost(victim, now: $1) }
                 }
             }
             // Looked at every 500 ms.

@@ -8,7 +8,7 @@ import Wire
 /// `clientID`, so that the client can repeat it after a lost answer; the server performs it once (PROTOCOL.md,
 /// "Retry").
 public struct Chatroom: Sendable {
-    /// Whose session it is seen with.
+    /// The client whose session it is seen with.
     public let client: ChatroomClient
     /// Which room it is.
     public let id: RoomID

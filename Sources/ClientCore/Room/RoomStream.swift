@@ -136,16 +136,16 @@ struct RoomStream: Sendable {
         case .tallies(let push):
             return [.event(.tallies(Dictionary(push.totals.map { ($0.key, $0.count) }) { _, last in last }))]
         case .held(let push):
-            return isNew("held \(push.message.messageID)") ? [.event(.held(push.message))] : []
+            return noteIfNew("held \(push.message.messageID)") ? [.event(.held(push.message))] : []
         case .denied(let push):
             let denial = Denial(heldID: push.heldID, clientID: push.clientID, reason: push.reason)
-            return isNew("denied \(push.heldID)") ? [.event(.denied(denial))] : []
+            return noteIfNew("denied \(push.heldID)") ? [.event(.denied(denial))] : []
         case .broadcast, .direct, .kicked, .state, .token, .reconnect, .devices: return []
         }
     }
 
     /// Held messages and denials are told again by a leader that does not know whether the former one has told them.
-    private mutating func isNew(_ notice: String) -> Bool {
+    private mutating func noteIfNew(_ notice: String) -> Bool {
         guard !notices.contains(notice) else { return false }
         notices.append(notice)
         if notices.count > Self.noticesMax { notices.removeFirst() }

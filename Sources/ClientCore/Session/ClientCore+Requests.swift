@@ -12,7 +12,7 @@ extension ClientCore {
             return fail(ticket, ClientError(.tooManyPending, "\(requests.count) requests wait for an answer"))
         }
         let request = PendingRequest(operation, .app(ticket: ticket), at: now)
-        tell(request, .sending)
+        notify(request, .sending)
         add(request, now)
     }
 
@@ -58,7 +58,7 @@ extension ClientCore {
     private mutating func put(_ serial: UInt64, _ now: ClientInstant) {
         guard var request = requests[serial], let number = connection(of: request) else { return }
         let id = takeWireID()
-        if request.firstSentAt != nil, !request.isMoving { tell(request, .sending) }
+        if request.firstSentAt != nil, !request.isMoving { notify(request, .sending) }
         request.isMoving = false
         request.wireID = id
         request.notBefore = nil
@@ -153,7 +153,7 @@ extension ClientCore {
         switch (request.purpose, result) {
         case (.app(let ticket), _):
             if case .send(let result) = result, let id = request.sendID {
-                tell(request, .sent(SendReceipt(id, result)))
+                notify(request, .sent(SendReceipt(id, result)))
             }
             if case .exit = result { return complete(ticket, .done) }
             complete(ticket, .result(result))
@@ -181,7 +181,7 @@ extension ClientCore {
             // A user who is out already has what it asked for.
             if case .exit = request.operation, refusal.code == .notInRoom { return complete(ticket, .done) }
             let error = ClientError(refusal)
-            tell(request, .failed(error))
+            notify(request, .failed(error))
             fail(ticket, error)
         case .connect: connectRefused(refusal, now)
         case .enter: if let room = request.room { enterRefused(room, refusal, now) }
@@ -211,7 +211,7 @@ extension ClientCore {
         return min(500 << Int64(min(max(refusals, 0), 6)), settings.reconnectMaxMilliseconds)
     }
 
-    /// How often one request, or the client's own reads in a row, make the client enter again.
+    /// The client enters again at most this often because of one request, or of its own reads in a row.
     private static let lossesMax = 2
 
     // MARK: - No answers
@@ -238,7 +238,7 @@ extension ClientCore {
                 request.wireID = nil
                 request.isMoving = isMoving
                 requests[serial] = request
-                if !isMoving { tell(request, .unknown) }
+                if !isMoving { notify(request, .unknown) }
             }
         }
     }
@@ -268,15 +268,15 @@ extension ClientCore {
         if let id = request.wireID { onWire[id] = nil }
         guard case .app(let ticket) = request.purpose else { return }
         guard request.firstSentAt != nil, request.repeating == .change else {
-            tell(request, .failed(error))
+            notify(request, .failed(error))
             return fail(ticket, error)
         }
-        tell(request, .unknown)
+        notify(request, .unknown)
         fail(ticket, ClientError(.outcomeUnknown, "sent and never answered: \(error.message)"))
     }
 
     /// Tells the delivery of a send; other requests have none.
-    mutating func tell(_ request: PendingRequest, _ status: DeliveryStatus) {
+    mutating func notify(_ request: PendingRequest, _ status: DeliveryStatus) {
         guard let id = request.sendID, let room = request.room else { return }
         emit(room, .delivery(DeliveryChange(clientID: id, status: status)))
     }

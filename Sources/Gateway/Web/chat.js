@@ -348,7 +348,7 @@ function sentence({ event, operator, targets = [], data = {} }) {
     }
   }
 }
-/** Whom the sentence does not name yet. */
+/** Members that the sentence does not name yet. */
 const TELLS_OPERATOR = new Set([303, 304, 305, 306, 307, 308, 312, 313, 314, 318, 319]);
 
 export class Chat {

@@ -79,9 +79,9 @@ extension ChatroomNode {
     }
 
     /// Lets gossip tell what this node leads, and how full it is.
-    func tell(_ gossip: ClusterGossip?, _ rooms: RoomHost, _ gateway: Gateway) {
+    func notify(_ gossip: ClusterGossip?, _ rooms: RoomHost, _ gateway: Gateway) {
         let connectionsMax = configuration.gateway.connections.connectionsMax
-        gossip?.tell {
+        gossip?.notify {
             let connections = await gateway.counts().connections
             return (
                 leads: await rooms.notices().map { ShardLead(shard: $0.shard, term: $0.term) },

@@ -55,9 +55,9 @@ final class ClusterGossip: Sendable {
                 if let links { driver.knowsOtherwise = { links.link.value.hasNode(at: $0) } }
                 links?.link.value.observe { event in
                     switch event {
-                    case .down(let node): driver.mayBeGone(node)
+                    case .down(let node): driver.onNodeLost(node)
                     case .failed(let node?, let error) where error.code == .closed || error.code == .timedOut:
-                        driver.mayBeGone(node)
+                        driver.onNodeLost(node)
                     case .up, .failed, .hasRoom: break
                     }
                 }
@@ -79,7 +79,7 @@ final class ClusterGossip: Sendable {
     }
 
     /// Tells the others what this node leads and how full it is, when that has changed, from now on until it stops.
-    func tell(_ describe: @escaping @Sendable () async -> (leads: [ShardLead], load: UInt16)) {
+    func notify(_ describe: @escaping @Sendable () async -> (leads: [ShardLead], load: UInt16)) {
         let task = Task { [driver, board] in
             while !Task.isCancelled {
                 try? await Task.sleep(for: Self.reviewInterval)

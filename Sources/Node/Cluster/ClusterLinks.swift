@@ -76,7 +76,7 @@ final class ClusterLinks: Sendable {
             // An error that passes by itself, and is tried again.
             case .closed, .timedOut, .duplicate: logger.debug("link: \(error)", metadata: metadata)
             case .malformed, .version, .level, .cluster, .identity, .proof, .removed, .shards:
-                guard complaints.isDue(node, error.code, at: .now) else { return }
+                guard complaints.admit(node, error.code, at: .now) else { return }
                 logger.warning("link: \(error)", metadata: metadata)
             }
         case .hasRoom: break

@@ -18,7 +18,7 @@ struct LinkComplaints {
 
     /// Whether to say it at `now`.
     /// - Parameter node: nil for whoever has not said who it is.
-    mutating func isDue(_ node: NodeID?, _ code: LinkError.Code, at now: ContinuousClock.Instant) -> Bool {
+    mutating func admit(_ node: NodeID?, _ code: LinkError.Code, at now: ContinuousClock.Instant) -> Bool {
         let kind = Kind(node: node, code: code)
         if let last = saidAt[kind], now - last < Self.interval { return false }
         if saidAt.count >= Self.kindsMax {

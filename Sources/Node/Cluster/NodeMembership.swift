@@ -103,7 +103,7 @@ final class NodeMembership: Sendable {
                     logger.notice("this node is drained: it leads nothing and sends its clients elsewhere")
                     await gateway.drain(toOthers: true)
                 }
-                await tell(gateway)
+                await notify(gateway)
                 try? await Task.sleep(for: .seconds(1))
             }
         }
@@ -146,7 +146,7 @@ final class NodeMembership: Sendable {
     }
 
     /// Clients are told of the gateways of all nodes that are reached and stay.
-    private func tell(_ gateway: Gateway) async {
+    private func notify(_ gateway: Gateway) async {
         let own = await gateway.ownURLs()
         let reached = nodes.reached
         let others = system.nodes.filter { reached.contains($0.node) && !$0.isDraining }.flatMap(\.clientURLs)

@@ -39,7 +39,7 @@ final class RecentFigures: Sendable {
         var figures = NodeFigures(node: node)
         if let before = samples.withLock({ $0.first }) {
             let now = FigureSample(registry)
-            now.tell(since: before, &figures)
+            now.notify(since: before, &figures)
             (figures.ackP50Ms, figures.ackP99Ms) = percentiles(Self.ack, now.acks, before.acks)
             (figures.deliverP50Ms, figures.deliverP99Ms) = percentiles(Self.deliver, now.deliveries, before.deliveries)
         }
@@ -91,7 +91,7 @@ struct FigureSample: Sendable {
             }, uniquingKeysWith: +)
     }
 
-    func tell(since before: FigureSample, _ figures: inout NodeFigures) {
+    func notify(since before: FigureSample, _ figures: inout NodeFigures) {
         let elapsed = max(0.001, (at - before.at) / .seconds(1))
         func rate(_ value: KeyPath<FigureSample, Double>) -> Double {
             Self.rounded((self[keyPath: value] - before[keyPath: value]) / elapsed)

@@ -40,7 +40,7 @@ extension RoomActor {
         var asked = draft
         asked.body = try forReview(draft.body)
         guard reading.atHook < Self.atHookMax else { throw Self.tooMany(hook.onFailure) }
-        guard callbacks.breaker.mayAsk(at: now) else {
+        guard callbacks.breaker.admit(at: now) else {
             context.figures.hookSkipped.add()
             try take(hook.onFailure, for: &proposal.command)
             return proposal

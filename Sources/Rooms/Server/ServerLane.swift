@@ -102,22 +102,22 @@ final class ServerLane {
     // MARK: - Leaders
 
     func onLeaderKnown(_ notice: ShardNotice, by node: NodeID) {
-        if let requests = open.leads(node, notice.shard, term: notice.term) { ask(again: requests, of: node) }
+        if let requests = open.onLeader(node, notice.shard, term: notice.term) { ask(again: requests, of: node) }
     }
 
     /// A leader says once more that it leads.
     func onLeaderKnownStill(_ notice: ShardNotice, by node: NodeID) {
-        open.insists(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
+        open.onLeaderInsisting(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
         onLeaderKnown(notice, by: node)
     }
 
     func onLeaderSuspected(_ notice: ShardNotice, of node: NodeID) {
-        open.suspects(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
+        open.onLeaderSuspected(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
     }
 
     func onLeaderConfirmed(_ notice: ShardNotice, of node: NodeID) {
-        ask(again: open.confirms(node, notice.shard, term: notice.term), of: node)
+        ask(again: open.onLeaderConfirmed(node, notice.shard, term: notice.term), of: node)
     }
 
-    func onLeaderLost(_ node: NodeID, _ shard: ShardID?) { open.lost(node, shard, at: loop.nowMilliseconds) }
+    func onLeaderLost(_ node: NodeID, _ shard: ShardID?) { open.onNodeLost(node, shard, at: loop.nowMilliseconds) }
 }

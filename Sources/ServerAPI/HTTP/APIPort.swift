@@ -71,7 +71,7 @@ final class APIPort {
     func remove(_ connection: APIConnection) {
         places.give(connection.number)
         connections.removeValue(forKey: connection.number)
-        tellIfEmpty()
+        noticeIfEmpty()
     }
 
     // MARK: Tasks
@@ -111,7 +111,7 @@ final class APIPort {
                 let (port, done) = back.value
                 port.tasks.removeValue(forKey: number)
                 done(value)
-                port.tellIfEmpty()
+                port.noticeIfEmpty()
             }
         }
     }
@@ -124,7 +124,7 @@ final class APIPort {
         listener?.close()
         listener = nil
         for connection in Array(connections.values) { connection.drain() }
-        tellIfEmpty()
+        noticeIfEmpty()
     }
 
     /// Ends all connections and asks what is under way to end.
@@ -137,10 +137,10 @@ final class APIPort {
     /// Calls back when nothing is left, after ``drain()`` or ``cut()``.
     func whenEmpty(_ continuation: CheckedContinuation<Void, Never>) {
         whenEmpty = continuation
-        tellIfEmpty()
+        noticeIfEmpty()
     }
 
-    private func tellIfEmpty() {
+    private func noticeIfEmpty() {
         guard isDraining, connections.isEmpty, tasks.isEmpty else { return }
         exchange(&whenEmpty, with: nil)?.resume()
     }

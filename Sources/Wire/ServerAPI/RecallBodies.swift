@@ -2,7 +2,7 @@ import ChatModel
 
 /// Body of POST /v1/rooms/{room}/messages/recall.
 public struct RecallAllBody: WireMessage, Hashable {
-    /// Whose messages.
+    /// The sender of the messages.
     public var user: UserID
     /// Only those of then and later; nil: as far as history goes.
     public var since: Timestamp?

@@ -18,7 +18,7 @@ final class ProgressScreen: Sendable {
     private let state = Mutex(State())
 
     func show(_ progress: RunProgress) {
-        isTerminal ? draw(progress) : tell(progress)
+        isTerminal ? draw(progress) : notify(progress)
     }
 
     private func draw(_ progress: RunProgress) {
@@ -38,7 +38,7 @@ final class ProgressScreen: Sendable {
         write(text)
     }
 
-    private func tell(_ progress: RunProgress) {
+    private func notify(_ progress: RunProgress) {
         let isDue = state.withLock { state in
             guard state.phase != progress.phase || ContinuousClock.now >= state.nextLine else { return false }
             state.phase = progress.phase

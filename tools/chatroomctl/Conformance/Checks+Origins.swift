@@ -1,6 +1,6 @@
 import ControlClient
 
-/// Whose pages may connect (PROTOCOL.md, "Origin").
+/// The pages that may connect (PROTOCOL.md, "Origin").
 extension ConformanceCheck {
     static let origins: [ConformanceCheck] = [
         .init("2", "the Origin of a gateway that the cluster advertises is accepted") { run in

@@ -94,7 +94,7 @@ extension MembersCommand {
     }
 }
 
-/// Whom a call is about.
+/// The member that a call is about.
 struct MemberArguments: ParsableArguments {
     @Argument var room: String
     @Argument var user: String

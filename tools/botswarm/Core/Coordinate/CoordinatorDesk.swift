@@ -67,7 +67,7 @@ final class CoordinatorDesk {
 
     private func fail(_ text: String) {
         if failure == nil { failure = text }
-        tell(.stop)
+        notify(.stop)
     }
 
     private func received(_ message: SwarmMessage, from worker: Worker) {
@@ -88,14 +88,14 @@ final class CoordinatorDesk {
             if workers.count == wanted, workers.allSatisfy({ $0.reached.contains(point) }),
                 passed.insert(point).inserted
             {
-                tell(.go(point))
+                notify(.go(point))
             }
         case .statements: for other in workers where other !== worker { other.line?.send(message) }
         case .stated:
             worker.hasStated = true
             if workers.allSatisfy(\.hasStated), !hasExchanged {
                 hasExchanged = true
-                tell(.exchanged)
+                notify(.exchanged)
             }
         case .progress(let progress):
             if let sample = progress.sample { worker.newSample = sample }
@@ -127,7 +127,7 @@ final class CoordinatorDesk {
         worker.line?.send(.clock(question: worker.clock.answers))
     }
 
-    func tell(_ message: SwarmMessage) {
+    func notify(_ message: SwarmMessage) {
         for worker in workers { worker.line?.send(message) }
     }
 

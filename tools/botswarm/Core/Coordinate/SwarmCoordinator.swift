@@ -93,7 +93,7 @@ package final class SwarmCoordinator: Sendable {
             try await check()
             if isInterrupted.load(ordering: .relaxed), !hasStopped {
                 hasStopped = true
-                await loop.run { self.desk.value.tell(.stop) }
+                await loop.run { self.desk.value.notify(.stop) }
             }
             if let state = await loop.run({ self.desk.value.progress(scenario) }) { progress(state) }
             try? await Task.sleep(for: Self.pause * 3)

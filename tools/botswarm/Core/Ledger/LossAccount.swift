@@ -40,7 +40,7 @@ package struct LossAccount: Sendable {
     }
 
     /// Returns false for a number that can't be a count.
-    package mutating func tell(_ count: Int64) -> Bool {
+    package mutating func notify(_ count: Int64) -> Bool {
         guard count >= 0, count <= Int64(SeqSet.seqMax) else { return false }
         told = min(told &+ UInt64(count), SeqSet.seqMax)
         toldInAll = min(toldInAll &+ UInt64(count), SeqSet.seqMax)

@@ -222,8 +222,8 @@ extension RoomLedger {
 
     /// Notes a `skipped`.
     package mutating func skip(_ viewer: Viewer, unkept: Int64, barrage: Int64) {
-        let isUnkeptFine = viewers[viewer.index].unkept.tell(unkept)
-        let isBarrageFine = viewers[viewer.index].barrage.tell(barrage)
+        let isUnkeptFine = viewers[viewer.index].unkept.notify(unkept)
+        let isBarrageFine = viewers[viewer.index].barrage.notify(barrage)
         if !isUnkeptFine || !isBarrageFine {
             note(.malformed, "\(name(viewer)): skipped \(unkept) unkept and \(barrage) barrage")
         }

@@ -47,7 +47,6 @@ package struct Scenario: Sendable, Hashable, Codable {
     }
 
     package var sendsBarrage: Bool { stages.contains { $0.barrageRate != nil } }
-    package var sendsMessages: Bool { stages.contains { $0.messageRate != nil } }
     package var hasSeats: Bool { stages.contains { $0.seatRate > 0 } }
     package var moderates: Bool { stages.contains { $0.moderationRate > 0 } }
     /// Whether the rooms have to be new: their streams are replayed from the beginning.

@@ -66,7 +66,7 @@ extension Bot {
         // A bot that is not in its room any more goes on as before.
         guard isHere else { return successor.connection.close() }
         lane.readTime = lane.clock.now
-        goOn(over: successor.connection, number: successor.number, rest: rest)
+        resume(over: successor.connection, number: successor.number, rest: rest)
     }
 
     func successorFailed() {

@@ -206,7 +206,7 @@ final class Bot: ConnectionHandler {
 
     /// Goes on over another connection, which is open, as far as WebSocket is concerned.
     /// - Parameter rest: the bytes that came behind its handshake.
-    func goOn(over next: TCPConnection, number: Int, rest: UnsafeRawBufferPointer) {
+    func resume(over next: TCPConnection, number: Int, rest: UnsafeRawBufferPointer) {
         let former = tcp
         noteAway(.dropped)
         forgetConnection()

@@ -1,7 +1,7 @@
 import Consensus
 
 /// The places of one group's entries, and its state, as they are committed. Used by the writer thread only.
-final class GroupLog {
+final class GroupEntries {
     /// Nothing of the group has been committed yet.
     var isNew = false
     var state = GroupState()

@@ -1,10 +1,10 @@
-/// A small generator, so that a seed decides every timeout (Steele, Lea, Flood 2014).
-struct SplitMix64: RandomNumberGenerator, Sendable {
+/// Random numbers that follow from a seed (Steele, Lea, Flood 2014): for waiting times and choices, not for secrets.
+package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
