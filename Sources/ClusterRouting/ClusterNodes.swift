@@ -14,6 +14,7 @@ package final class ClusterNodes: Sendable {
     private let answering = Mutex(Answering())
     private let reachedNodes = Mutex<Set<NodeID>>([])
     private let arrivalCounts = Mutex<[NodeID: UInt64]>([:])
+    private let owed = Mutex(OwedQuestions())
     let sessionHolders: Mutex<SessionHolders>
 
     /// Answers questions to this node.
@@ -39,7 +40,7 @@ package final class ClusterNodes: Sendable {
         reachedNodes.withLock {
             if isReached { $0.insert(node) } else { $0.remove(node) }
         }
-        if !isReached { sessionHolders.withLock { $0.lose(node, at: .now) } }
+        if isReached { askOwed(of: node) } else { sessionHolders.withLock { $0.lose(node, at: .now) } }
     }
 
     /// Other nodes that are reached.
@@ -103,6 +104,32 @@ package final class ClusterNodes: Sendable {
     package func sum(_ question: NodeQuestion) async -> Int {
         await askAll(question).reduce(0) { sum, item in
             if case .count(let count) = item.answer { sum + count } else { sum }
+        }
+    }
+
+    /// The same of a question that ends something everywhere: one of the listed nodes that does not answer is asked again when
+    /// it is reached, for ``OwedQuestions/life`` at most.
+    package func sum(_ question: NodeQuestion, ofEvery listed: [NodeID]) async -> Int {
+        let before = arrivals
+        let answers = await askAll(question)
+        let answered = Set(answers.map(\.node))
+        let silent = listed.filter { $0 != node && !answered.contains($0) }
+        owed.withLock { for other in silent { $0.add(question, to: other, at: .now) } }
+        // It may have come back before it was owed something.
+        for other in silent where arrivals[other] != before[other] { askOwed(of: other) }
+        return answers.reduce(0) { sum, item in
+            if case .count(let count) = item.answer { sum + count } else { sum }
+        }
+    }
+
+    private func askOwed(of other: NodeID) {
+        let questions = owed.withLock { $0.take(of: other, at: .now) }
+        guard !questions.isEmpty else { return }
+        Task {
+            for question in questions {
+                guard case .failure = await result(of: question, other) else { continue }
+                owed.withLock { $0.add(question, to: other, at: .now) }
+            }
         }
     }
 

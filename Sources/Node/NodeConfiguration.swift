@@ -1,6 +1,7 @@
 import ChatModel
 import FoundationEssentials
 import Gateway
+import Logging
 import Swim
 import SwimDriver
 import Rooms
@@ -65,7 +66,7 @@ public struct NodeConfiguration: Sendable {
     public var syncDelayMicroseconds = 0
     /// Durable changes of the log between two checkpoints of catalogue and history.
     public var checkpointSeconds = 10
-    public var logLevel = "info"
+    public var logLevel = Logger.Level.info
     public var logFormat = LogFormat.text
     /// How long the record of changing calls is kept.
     public var auditRetentionDays: Int64 = 90
@@ -92,7 +93,13 @@ public struct NodeConfiguration: Sendable {
         keysFile = try settings.required("keysFile")
         loops = try settings.int("loops", default: ProcessInfo.processInfo.activeProcessorCount, in: 1...256)
         shardCount = try settings.int("shards", default: shardCount, in: 1...1024)
-        logLevel = try settings.string("log.level") ?? logLevel
+        if let level = try settings.string("log.level") {
+            guard let known = Logger.Level(rawValue: level) else {
+                let all = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+                throw NodeError(.configuration, "log.level must be one of \(all)")
+            }
+            logLevel = known
+        }
         if let format = try settings.string("log.format") {
             guard let known = LogFormat(rawValue: format) else {
                 throw NodeError(.configuration, "log.format must be text or json")

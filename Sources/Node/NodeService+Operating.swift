@@ -43,7 +43,9 @@ extension NodeService {
         return Page(items: users, next: page.next)
     }
 
-    func forceOffline(_ user: UserID) async throws(ChatError) -> Int { await nodes.sum(.endSessions(of: user)) }
+    func forceOffline(_ user: UserID) async throws(ChatError) -> Int {
+        await nodes.sum(.endSessions(of: user), ofEvery: system.nodes.map(\.node))
+    }
 
     func sessions(of user: UserID) async throws(ChatError) -> [SessionView] {
         await sessions(.sessions(of: user)).sorted { ($0.startedAt, $0.session.text) < ($1.startedAt, $1.session.text) }
@@ -70,7 +72,7 @@ extension NodeService {
     }
 
     func end(_ session: SessionID) async throws(ChatError) {
-        guard await nodes.sum(.endSession(session)) > 0 else {
+        guard await nodes.sum(.endSession(session), ofEvery: system.nodes.map(\.node)) > 0 else {
             throw ChatError(.notFound, "there is no such session")
         }
     }

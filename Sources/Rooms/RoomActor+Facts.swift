@@ -75,7 +75,9 @@ extension RoomActor {
         try requireStillHere(key)
         complete.command = facts.complete(complete.command)
         complete.erasuresBefore = facts.erasuresBefore
-        for sender in Set(facts.targets.compactMap(\.sender)) {
+        var senders = Set(facts.targets.compactMap(\.sender))
+        if let sender = facts.amended?.from?.user { senders.insert(sender) }
+        for sender in senders {
             complete.command.facts.names[sender] = presence.profile(of: sender)
         }
         complete = claimAmended(of: complete)

@@ -24,21 +24,11 @@ struct APIRequest: Sendable {
         (idempotencyKey ?? other).map { CallKey(call: call, text: $0) }
     }
 
-    /// - Throws: 414 when the path names no valid room ID.
-    var room: RoomID {
-        get throws(ChatError) {
-            guard let room = RoomID(path["room", default: ""]) else { throw Self.invalid("room", "a room ID") }
-            return room
-        }
-    }
+    /// - Throws: 413 for more than 64 bytes, 414 for anything else that is no room ID.
+    var room: RoomID { get throws(ChatError) { try id("room", "a room ID", RoomID.init) } }
 
-    /// - Throws: 414 when the path names no valid user ID.
-    var user: UserID {
-        get throws(ChatError) {
-            guard let user = UserID(path["user", default: ""]) else { throw Self.invalid("user", "a user ID") }
-            return user
-        }
-    }
+    /// - Throws: 413 for more than 64 bytes, 414 for anything else that is no user ID.
+    var user: UserID { get throws(ChatError) { try id("user", "a user ID", UserID.init) } }
 
     /// - Throws: 404 when the path names nothing that could be a session's ID.
     var session: SessionID {
@@ -50,13 +40,8 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// - Throws: 414 when the path names no valid node ID.
-    var node: NodeID {
-        get throws(ChatError) {
-            guard let node = NodeID(path["node", default: ""]) else { throw Self.invalid("node", "a node ID") }
-            return node
-        }
-    }
+    /// - Throws: 413 for more than 64 bytes, 414 for anything else that is no node ID.
+    var node: NodeID { get throws(ChatError) { try id("node", "a node ID", NodeID.init) } }
 
     /// - Throws: 414 when the path names nothing that could be a shard.
     var shard: ShardID {
@@ -66,14 +51,22 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// - Throws: 414 when the path names nothing that could be a message's ID.
+    /// - Throws: 413 for more than 64 bytes, 414 for none.
     var messageID: String { get throws(ChatError) { try opaqueID("messageId", "a message ID") } }
     var heldID: String { get throws(ChatError) { try opaqueID("heldId", "the ID of a held message") } }
 
     private func opaqueID(_ name: String, _ meaning: String) throws(ChatError) -> String {
+        try id(name, meaning) { $0.isEmpty ? nil : $0 }
+    }
+
+    private func id<ID>(_ name: String, _ meaning: String, _ make: (String) -> ID?) throws(ChatError) -> ID {
         let text = path[name, default: ""]
-        guard (1...Limits.opaqueIDBytes).contains(text.utf8.count) else { throw Self.invalid(name, meaning) }
-        return text
+        // Names and opaque IDs have the same bound.
+        guard text.utf8.count <= Limits.opaqueIDBytes else {
+            throw ChatError(.tooLarge, "\(name) has over \(Limits.opaqueIDBytes) bytes", field: name)
+        }
+        guard let id = make(text) else { throw Self.invalid(name, meaning) }
+        return id
     }
 
     /// In whose name the call is made.

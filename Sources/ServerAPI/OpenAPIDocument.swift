@@ -166,9 +166,11 @@ extension Route {
     var errors: Set<ErrorCode> {
         var errors = Set(refusals)
         if needsAuthorization { errors.formUnion([.unauthorized, .forbidden, .internal, .unavailable]) }
+        // Also a percent escape in the query that is none, whatever the call takes.
+        errors.insert(.badParameter)
         let takesParameters = segments.contains { if case .parameter = $0 { true } else { false } }
-        if takesParameters || !query.isEmpty || request != nil || isIdempotent { errors.insert(.badParameter) }
-        if request != nil { errors.formUnion([.malformed, .tooLarge]) }
+        if takesParameters || request != nil { errors.insert(.tooLarge) }
+        if request != nil { errors.insert(.malformed) }
         // The key has come before, with another call.
         if isIdempotent { errors.insert(.conflict) }
         return errors

@@ -37,7 +37,7 @@ struct Chatroomd: AsyncParsableCommand {
         do {
             let configuration = try NodeConfiguration(
                 path: config, environment: ProcessInfo.processInfo.environment)
-            let control = LogControl(Logger.Level(rawValue: configuration.logLevel) ?? .info)
+            let control = LogControl(configuration.logLevel)
             let logger = Self.logger(configuration, control)
             DescriptorLimit.raise()
             if create {

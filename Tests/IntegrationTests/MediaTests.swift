@@ -433,6 +433,41 @@ extension IntegrationTests.ClusterTests {
             try await poll("it is on two again") { try holders(cluster.nodes).count == 2 }
         }
 
+        @Test func `a node whose disk is full is left out, and the next one stores instead`() async throws {
+            let cluster = try await TestCluster.whole()
+            let full = cluster.nodes[1]
+            func keepFree(_ megabytes: Int) throws {
+                try full.rewrite { $0["media"] = ["roundSeconds": 1, "reserveMegabytes": megabytes] }
+            }
+            try keepFree(1_048_576)
+            defer { try? keepFree(0) }
+            await full.kill()
+            try await cluster.mend(3)
+            let room = try await cluster.room("full-node")
+            let ann = try await TestClient.entered(cluster.nodes[0], "sender-to-full", room)
+            let names = try cluster.nodes.map { try #require(NodeID(cluster.name(of: $0))) }
+            let fullName = try #require(NodeID(cluster.name(of: full)))
+            // Of random places one has the full node among its first two, sooner or later.
+            var wasMeant = 0
+            while wasMeant < 2 {
+                let ticket = try await ann.upload(room, Single.png)
+                let order = MediaPlaces.order(of: ticket.mediaID, among: names)
+                if order.prefix(MediaPlaces.copies).contains(fullName) { wasMeant += 1 }
+                let answer = try await retrying("a sending") {
+                    let answer = try await cluster.nodes[2].transfer("PUT", ticket.url, body: Single.png)
+                    guard answer.status != 503 else { throw ChatError(.unavailable, "not yet") }
+                    return answer
+                }
+                #expect(answer.status == 200, "\(answer.body)")
+                for node in cluster.nodes where node !== full {
+                    #expect(try Single.files(of: node).contains { $0.contains(ticket.mediaID) })
+                }
+            }
+            try keepFree(0)
+            await full.kill()
+            try await cluster.mend(3)
+        }
+
         @Test func `a user has one allowance over all nodes, also when the one that counts has died`() async throws {
             let cluster = try await TestCluster.whole()
             let room = try await cluster.room("allowance")

@@ -41,6 +41,7 @@ extension IntegrationTests {
                         messageID: sent.messageID, seq: 1, set: MessageChanges(text: "hello", ext: "e"), editedAt: time)
                     #expect(told.data == data && told.operator?.user.text == "ann")
                     #expect(told.targets.map(\.user.text) == ["ann"])
+                    #expect(told.targets.map(\.nick) == ["nick of ann"])
                     #expect(
                         try await bob.refusal(
                             of: .amend(

@@ -122,7 +122,7 @@ extension IntegrationTests {
                     (SearchRequest(room: room, text: "x", after: "01"), .badParameter, "after"),
                     (SearchRequest(room: room, text: "x", after: "1."), .badParameter, "after"),
                     (SearchRequest(room: room, text: "x", after: "1.2.3"), .badParameter, "after"),
-                    (SearchRequest(room: room, text: String(repeating: "小", count: 65)), .badParameter, "text"),
+                    (SearchRequest(room: room, text: String(repeating: "小", count: 65)), .tooLarge, "text"),
                     (SearchRequest(room: room, text: String(repeating: "x", count: 257)), .tooLarge, "text"),
                 ]
                 for (request, code, field) in wrong {

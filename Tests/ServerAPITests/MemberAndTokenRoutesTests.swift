@@ -32,6 +32,24 @@ import Testing
         }
     }
 
+    @Test func `an ID of the path that is too long is 413, and another that is none 414`() async throws {
+        try await withServer { client, _ in
+            let long = String(repeating: "x", count: 65)
+            let calls = [
+                "/v1/rooms/ID": "room", "/v1/users/ID": "user", "/v1/rooms/r1/members/ID": "user",
+                "/v1/rooms/r1/messages/ID": "messageId",
+            ]
+            for (path, field) in calls {
+                let path = path.split(separator: "ID", omittingEmptySubsequences: false)
+                let refused = try await client.call("GET", path[0] + long)
+                #expect(refused.status == 413 && refused.error?["field"]?.text == field, "\(path[0])")
+                guard field != "messageId" else { continue }
+                let none = try await client.call("GET", path[0] + "a%00b")
+                #expect(none.status == 400 && none.error?["code"]?.integer == 414, "\(path[0])")
+            }
+        }
+    }
+
     @Test func `one member is found by user`() async throws {
         try await withServer { client, cluster in
             let answer = try await client.call("GET", "/v1/rooms/r1/members/ann%7Cx")

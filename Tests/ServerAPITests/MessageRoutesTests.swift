@@ -154,7 +154,7 @@ import Wire
                 ("", 414, "text"), ("text=", 414, "text"), ("text=a&limit=0", 414, "limit"),
                 ("text=a&limit=101", 414, "limit"), ("text=a&user=%20", 414, "user"), ("text=a&types=X", 414, "types"),
                 ("text=a&startTime=-1", 414, "startTime"), ("text=a&endTime=x", 414, "endTime"),
-                ("text=\(String(repeating: "x", count: 65))", 414, "text"),
+                ("text=\(String(repeating: "x", count: 65))", 413, "text"),
                 ("text=\(String(repeating: "x", count: 257))", 413, "text"),
                 ("text=a&after=\(String(repeating: "1", count: 65))", 414, "after"),
             ] {

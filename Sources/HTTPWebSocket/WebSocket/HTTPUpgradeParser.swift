@@ -1,5 +1,5 @@
 /// Reads the request that begins a connection on the client port: incremental, strict and bounded. A request line of
-/// more than 8 KB is 414; more than 64 headers or 16 KB in all are 431; any other breach of RFC 9112 is 400.
+/// more than 8 KB is 414; more than 16 KB in all are 431; any other breach of RFC 9112 is 400.
 ///
 /// Headers that the node reads must be visible ASCII; all others are skipped as bytes and given to nobody. So the cost is
 /// linear in the bytes, whatever they are.

@@ -59,18 +59,31 @@ extension LocalMedia {
     /// - Returns: whether the content is where it has to be.
     private func repair(_ name: MediaName) async -> Bool {
         guard let places = nodes.places(of: name.id), let size = await store.size(of: name) else { return false }
-        for place in places where place != node {
+        var copies = 0
+        var isOneOfThem = false
+        for place in places where copies < nodes.copies {
+            if place == node {
+                isOneOfThem = true
+                copies += 1
+                continue
+            }
             switch await has(name, size: size, isThorough: true, place) {
-            case true?: continue
+            case true?: copies += 1
             case nil: return false
             case false?:
-                guard await copy(name, size: size, from: node, as: name, to: place) else { return false }
+                switch await copy(name, size: size, from: node, as: name, to: place) {
+                // The next one in the order has it instead.
+                case .full: continue
+                case .stored: copies += 1
+                default: return false
+                }
                 logger.info(
                     "content was copied", metadata: ["room": "\(name.room)", "media": "\(name.id)", "to": "\(place)"])
             }
         }
-        // All places have it: a copy elsewhere is one too many.
-        if !places.contains(node) { await store.remove(name) }
+        guard copies == nodes.copies else { return false }
+        // A copy elsewhere is one too many.
+        if !isOneOfThem { await store.remove(name) }
         return true
     }
 }

@@ -142,12 +142,23 @@ final class LocalMedia: ContentStore {
         guard let places = nodes.places(of: name.id),
             let copy = MediaName(room: other, id: name.id, digest: name.digest)
         else { return false }
-        for place in places where await link(name, to: other, at: place) != .stored {
+        var copies = 0
+        for place in places where copies < nodes.copies {
+            if await link(name, to: other, at: place) == .stored {
+                copies += 1
+                continue
+            }
             // It has just come back, or takes over from another one: it gets the bytes themselves.
-            guard let source = await self.place(having: name, size: record.draft.size), source != place,
-                await self.copy(name, size: record.draft.size, from: source, as: copy, to: place)
+            guard let source = await self.place(having: name, size: record.draft.size), source != place
             else { return false }
+            switch await self.copy(name, size: record.draft.size, from: source, as: copy, to: place) {
+            // The next one in the order has it instead.
+            case .full: continue
+            case .stored: copies += 1
+            default: return false
+            }
         }
+        guard copies == nodes.copies else { return false }
         return true
     }
 
@@ -156,20 +167,22 @@ final class LocalMedia: ContentStore {
     }
 
     /// Copies content from one node to another, or to another name.
-    func copy(_ name: MediaName, size: Int64, from source: NodeID, as other: MediaName, to place: NodeID) async -> Bool
-    {
+    func copy(
+        _ name: MediaName, size: Int64, from source: NodeID, as other: MediaName, to place: NodeID
+    ) async -> MediaOutcome {
         let transfer = Self.freshTransfer()
         var offset: Int64 = 0
         while offset < size {
             guard !Task.isCancelled,
                 let bytes = await read(name, at: offset, count: MediaPiece.bytesMax, from: source), !bytes.isEmpty
-            else { return false }
+            else { return .unavailable }
             let piece = MediaPiece(transfer: transfer, offset: offset, size: size, bytes: bytes)
-            guard await write(piece, to: place) == .stored else { return false }
+            let outcome = await write(piece, to: place)
+            guard outcome == .stored else { return outcome }
             offset += Int64(bytes.count)
         }
         // Bytes that the disk has changed do not get any further.
-        return await finish(transfer, as: other, size: size, at: place) == .stored
+        return await finish(transfer, as: other, size: size, at: place)
     }
 
     // MARK: - Answers to other nodes

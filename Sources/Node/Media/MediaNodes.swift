@@ -31,10 +31,11 @@ struct MediaNodes: Sendable {
     /// On how many nodes content has to be.
     var copies: Int { max(1, min(MediaPlaces.copies, dataNodes.count)) }
 
-    /// The nodes that are to store the content now; nil where not enough of them can be reached.
+    /// The nodes that can store the content now, in their order: the first ``copies`` of them whose disks have a place for it
+    /// are to have it. Nil where not enough of them can be reached.
     func places(of id: String) -> [NodeID]? {
-        let order = MediaPlaces.order(of: id, among: reached).prefix(copies)
-        return order.count == copies ? Array(order) : nil
+        let order = MediaPlaces.order(of: id, among: reached)
+        return order.count >= copies ? order : nil
     }
 
     /// The one node that does a thing for all.

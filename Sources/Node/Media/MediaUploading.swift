@@ -13,6 +13,8 @@ final class MediaUploading: MediaUpload {
         var offset: Int64 = 0
         var hash = SHA256Stream()
         var beginning: [UInt8] = []
+        /// The nodes that have taken the first piece.
+        var places: [NodeID] = []
     }
 
     let size: Int64
@@ -20,16 +22,16 @@ final class MediaUploading: MediaUpload {
     private let room: RoomID
     private let id: String
     private let draft: UploadDraft
-    private let places: [NodeID]
+    private let candidates: [NodeID]
     private let transfer: String
     private let progress = Mutex(Progress())
 
-    init(_ host: LocalMedia, _ id: String, in room: RoomID, _ draft: UploadDraft, to places: [NodeID]) {
+    init(_ host: LocalMedia, _ id: String, in room: RoomID, _ draft: UploadDraft, to candidates: [NodeID]) {
         self.host = host
         self.id = id
         self.room = room
         self.draft = draft
-        self.places = places
+        self.candidates = candidates
         size = draft.size
         transfer = LocalMedia.transfer(of: id)
     }
@@ -46,7 +48,22 @@ final class MediaUploading: MediaUpload {
         }
         guard offset + Int64(bytes.count) <= size else { throw .tooLarge }
         let piece = MediaPiece(transfer: transfer, offset: offset, size: size, bytes: bytes)
-        for place in places { try require(await host.write(piece, to: place)) }
+        guard offset > 0 else { return try await begin(with: piece) }
+        for place in progress.withLock({ $0.places }) { try require(await host.write(piece, to: place)) }
+    }
+
+    /// The first piece keeps a place for all of them: a node whose disk has none is left out, for the next one in the order.
+    private func begin(with piece: MediaPiece) async throws(MediaRefusal) {
+        let copies = host.nodes.copies
+        var places: [NodeID] = []
+        for candidate in candidates where places.count < copies {
+            let outcome = await host.write(piece, to: candidate)
+            if outcome == .full { continue }
+            try require(outcome)
+            places.append(candidate)
+        }
+        guard places.count == copies else { throw .full }
+        progress.withLock { $0.places = places }
     }
 
     func finish() async throws(MediaRefusal) {
@@ -59,7 +76,7 @@ final class MediaUploading: MediaUpload {
         guard let name = MediaName(room: room, id: id, digest: digest) else {
             throw MediaRefusal(ChatError(.internal, "the content has no name"))
         }
-        for place in places { try require(await host.finish(transfer, as: name, size: size, at: place)) }
+        for place in progress.withLock({ $0.places }) { try require(await host.finish(transfer, as: name, size: size, at: place)) }
         let isInline = ContentTypes.isInline(draft.contentType, beginning: beginning)
         do throws(ChatError) {
             _ = try await host.calls.perform(

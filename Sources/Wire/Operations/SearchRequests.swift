@@ -48,11 +48,11 @@ public struct SearchRequest: WireMessage, OperationBody, Hashable {
         if W.isDecoding, walker.enforcesLimits { try checkText() }
     }
 
-    /// - Throws: 414 for a text of too many characters.
+    /// - Throws: 413 for a text of too many characters.
     public func checkText() throws(ChatError) {
         guard text.unicodeScalars.count <= Limits.searchTextScalars else {
             throw ChatError(
-                .badParameter, "text must have at most \(Limits.searchTextScalars) characters", field: "text")
+                .tooLarge, "text must have at most \(Limits.searchTextScalars) characters", field: "text")
         }
     }
 }
