@@ -3,7 +3,7 @@ import RoomProtocol
 
 /// Questions that change something at every node, and that a node has not answered: it is asked again when it is reached.
 ///
-/// A node that stands still serves its clients again as soon as it goes on. What was ordered meanwhile must reach it then.
+/// A node that stands still serves its clients again as soon as it goes on. An order that was given meanwhile must reach it then.
 struct OwedQuestions: Sendable {
     /// For so long a node is owed a question. Later its clients have long gone elsewhere, where the order holds.
     static let life = Duration.seconds(600)

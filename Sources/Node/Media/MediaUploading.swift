@@ -76,7 +76,9 @@ final class MediaUploading: MediaUpload {
         guard let name = MediaName(room: room, id: id, digest: digest) else {
             throw MediaRefusal(ChatError(.internal, "the content has no name"))
         }
-        for place in progress.withLock({ $0.places }) { try require(await host.finish(transfer, as: name, size: size, at: place)) }
+        for place in progress.withLock({ $0.places }) {
+            try require(await host.finish(transfer, as: name, size: size, at: place))
+        }
         let isInline = ContentTypes.isInline(draft.contentType, beginning: beginning)
         do throws(ChatError) {
             _ = try await host.calls.perform(
