@@ -122,12 +122,12 @@ final class Transfer {
         let me = Unmanaged.passUnretained(self).toOpaque()
         try check(chatroom_curl_set_pointer(easy, CURLOPT_WRITEDATA, me))
         try check(
-            chatroom_curl_set_taker(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, me in
+            chatroom_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, me in
                 Transfer.from(me).take(body: UnsafeRawBufferPointer(start: bytes, count: size * count))
             })
         try check(chatroom_curl_set_pointer(easy, CURLOPT_HEADERDATA, me))
         try check(
-            chatroom_curl_set_taker(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, me in
+            chatroom_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, me in
                 Transfer.from(me).take(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
             })
         guard refusesPrivateAddresses else { return }
