@@ -13,8 +13,7 @@ extension GatewayLane {
     /// Keeps an item until the end of the window, or refuses it: beyond what a window can show nobody's item goes on, also
     /// that of whoever may not speak.
     /// - Returns: false when it has to be passed on.
-    func sift(_ request: BarrageRequest, _ id: UInt32?, _ session: LaneSession, _ connection: ClientConnection) -> Bool
-    {
+    func sift(_ request: BarrageRequest, _ id: UInt32?, session: LaneSession, connection: ClientConnection) -> Bool {
         guard let hub = hubs[request.room], session.state.isIn(request.room) || session.state.isEntering(request.room)
         else {
             return false
@@ -179,7 +178,7 @@ extension GatewayLane {
         for (viewer, own) in special {
             hub.settle(viewer)
             frames?.enqueue(to: viewer)
-            for frame in ownFrames(own, skipped, viewer.encoding, hub.room) {
+            for frame in ownFrames(own, skipped, encoding: viewer.encoding, room: hub.room) {
                 var ownFrames = LaneFrames(frame, of: hub.room, countedIn: buffers)
                 ownFrames.enqueue(to: viewer)
             }
@@ -187,7 +186,7 @@ extension GatewayLane {
     }
 
     /// One as a rule; more where it would be longer than a frame may be.
-    private func ownFrames(_ own: [BarrageItem], _ skipped: Int, _ encoding: ClientEncoding, _ room: RoomID)
+    private func ownFrames(_ own: [BarrageItem], _ skipped: Int, encoding: ClientEncoding, room: RoomID)
         -> [SharedFrame]
     {
         var left = skipped

@@ -138,7 +138,7 @@ extension GatewayLane {
 
     // MARK: - Refresh
 
-    func refresh(_ request: RefreshRequest, _ id: UInt32?, _ session: LaneSession, _ connection: ClientConnection) {
+    func refresh(_ request: RefreshRequest, _ id: UInt32?, session: LaneSession, connection: ClientConnection) {
         guard !session.state.caller.anonymous else {
             return connection.reply(id, error: ChatError(.forbidden, "an anonymous session has no token"))
         }

@@ -85,7 +85,7 @@ extension GatewayLane {
             exited(id, room, request)
         case .takenOver(let taken): end(copyOf: taken)
         case .kicked(let id, let reason, let ext):
-            kicked(id, room, reason, ext)
+            kicked(id, room, reason: reason, ext: ext)
         }
     }
 
@@ -145,7 +145,7 @@ extension GatewayLane {
         perform(session.state.onExited(room, request: request, isOpen: isOpen), of: session)
     }
 
-    private func kicked(_ id: SessionID, _ room: RoomID, _ reason: KickReason, _ ext: String?) {
+    private func kicked(_ id: SessionID, _ room: RoomID, reason: KickReason, ext: String?) {
         guard let session = sessions[id] else { return }
         let effects = session.state.onKicked(room, reason, ext: ext, isAnnounced: awaited.awaits(room))
         perform(effects, of: session)

@@ -23,7 +23,7 @@ extension GatewayLane {
             do throws(ChatError) {
                 // A signature is checked, which costs more than most that is asked.
                 _ = try pay(for: request.operation, session)
-                self.refresh(refresh, request.id, session, connection)
+                self.refresh(refresh, request.id, session: session, connection: connection)
             } catch {
                 connection.reply(request.id, error: error)
             }
@@ -43,7 +43,11 @@ extension GatewayLane {
             if request.id != nil { connection.reply(request.id, error: refusal) }
             return
         }
-        if case .barrage(let barrage) = request.operation, sift(barrage, request.id, session, connection) { return }
+        if case .barrage(let barrage) = request.operation,
+            sift(barrage, request.id, session: session, connection: connection)
+        {
+            return
+        }
         switch decide(Session.Request(request.operation, to: room, id: request.id), session) {
         case .refuse(let error):
             if case .tally(let tap) = request.operation {

@@ -17,7 +17,7 @@ extension GatewayLane {
     /// - Returns: false when it has to be passed on by itself.
     func take(_ tap: TapRequest, _ number: UInt32?, _ session: LaneSession) -> Bool {
         guard shared.takesTaps.load(ordering: .relaxed) else {
-            refuse(tap, number, session, .upgrading(.tallies))
+            refuse(tap, number, session: session, error: .upgrading(.tallies))
             return true
         }
         guard tap.clientID == nil else { return false }
@@ -30,20 +30,20 @@ extension GatewayLane {
         let refusal = voice.refusal(
             of: session.state.caller.user, in: tap.room, isMuted: hub.isMuted, at: shared.now())
         if let refusal {
-            refuse(tap, number, session, refusal)
+            refuse(tap, number, session: session, error: refusal)
             return true
         }
         guard number == nil || waitingTaps < OpenRequests.openMax else {
-            refuse(tap, number, session, tooManyTaps)
+            refuse(tap, number, session: session, error: tooManyTaps)
             return true
         }
         guard let intake = intake(of: tap.room, voice.incarnation, session) else {
-            refuse(tap, number, session, .tappedBefore(tap.room))
+            refuse(tap, number, session: session, error: .tappedBefore(tap.room))
             return true
         }
         let waiter = number.map { (session: session.id, request: $0) }
         guard intake.windows.add(tap.delta, to: tap.key, waiter: waiter, at: loop.nowMilliseconds) else {
-            refuse(tap, number, session, tooManyTaps)
+            refuse(tap, number, session: session, error: tooManyTaps)
             return true
         }
         if number != nil { waitingTaps += 1 }
@@ -57,9 +57,9 @@ extension GatewayLane {
     }
 
     /// A request without an ID gets no answer. The taps are counted as dropped.
-    private func refuse(_ tap: TapRequest, _ number: UInt32?, _ session: LaneSession, _ error: ChatError) {
+    private func refuse(_ tap: TapRequest, _ number: UInt32?, session: LaneSession, error: ChatError) {
         shared.figures.tapsDropped.add(Int(tap.delta))
-        if let number { answerTap(session.id, number, tap.room, .failure(error)) }
+        if let number { answerTap(session.id, number, room: tap.room, result: .failure(error)) }
     }
 
     /// - Returns: nil when the room was deleted in which the session is.
@@ -81,7 +81,7 @@ extension GatewayLane {
         shared.figures.tapsDropped.add(Int(clamping: dropped))
         waitingTaps -= waiters.count
         let error = ChatError(.unavailable, "the room in which this was tapped was deleted", retryAfterMs: 500)
-        for waiter in waiters { answerTap(waiter.session, waiter.request, room, .failure(error)) }
+        for waiter in waiters { answerTap(waiter.session, waiter.request, room: room, result: .failure(error)) }
     }
 
     private func schedule(_ intake: TapIntake, of room: RoomID) {
@@ -133,7 +133,7 @@ extension GatewayLane {
             waitingTaps -= waiters.count
             for waiter in waiters {
                 let error = ChatError(.unavailable, "the room has no leader at the moment", retryAfterMs: 500)
-                answerTap(waiter.session, waiter.request, room, .failure(error))
+                answerTap(waiter.session, waiter.request, room: room, result: .failure(error))
             }
             if hasLeader, let batch = intake.windows.sendAgain(isOverdue: true, at: now) {
                 call(request(for: batch, intake, room))
@@ -151,7 +151,7 @@ extension GatewayLane {
         shared.figures.tapsDropped.add(Int(clamping: settled.refused))
         waitingTaps -= settled.answers.count
         for (waiter, total) in settled.answers {
-            answerTap(waiter.session, waiter.request, room, total.map { .tally(TapResult(total: $0)) })
+            answerTap(waiter.session, waiter.request, room: room, result: total.map { .tally(TapResult(total: $0)) })
         }
         forgetIfIdle(intake, room)
         if !intake.windows.isIdle { schedule(intake, of: room) }
@@ -162,7 +162,7 @@ extension GatewayLane {
     }
 
     private func answerTap(
-        _ id: SessionID, _ number: UInt32, _ room: RoomID, _ result: Result<OperationResult, ChatError>
+        _ id: SessionID, _ number: UInt32, room: RoomID, result: Result<OperationResult, ChatError>
     ) {
         settleCost(of: number, id, isRepeat: false)
         reply(to: id, number, result, of: room)

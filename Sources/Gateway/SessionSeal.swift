@@ -40,7 +40,8 @@ public struct SessionSeal: Sendable {
     func make(for user: UserID?, at node: NodeID, startedAt: Timestamp, random: UInt64) -> (SessionID, UserID) {
         let time = UInt64(clamping: startedAt.milliseconds)
         let nonce = Self.bytes(of: time).suffix(Self.timeBytes) + Self.bytes(of: random)
-        let code = Self.code(keys[0], Array(nonce), Array(SessionID.birthplaceText(of: node).utf8), user)
+        let code = Self.code(
+            keys[0], Array(nonce), birthplace: Array(SessionID.birthplaceText(of: node).utf8), user: user)
         let id = SessionID(secret: Base64URL.encode(nonce + code), at: node)
         return (id, user ?? Self.anonymousUser(keys[0], Array(nonce)))
     }
@@ -52,7 +53,8 @@ public struct SessionSeal: Sendable {
             bytes.count == Self.nonceBytes + Self.codeBytes
         else { return nil }
         let (nonce, code) = (Array(bytes.prefix(Self.nonceBytes)), bytes.suffix(Self.codeBytes))
-        for key in keys where ConstantTime.areEqual(Self.code(key, nonce, Array(birthplace), user), code) {
+        for key in keys
+        where ConstantTime.areEqual(Self.code(key, nonce, birthplace: Array(birthplace), user: user), code) {
             let time = nonce.prefix(Self.timeBytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             return Opened(user: user ?? Self.anonymousUser(key, nonce), startedAt: Timestamp(Int64(time)))
         }
@@ -61,7 +63,7 @@ public struct SessionSeal: Sendable {
 
     /// Each part has its length in front, or its length is fixed: no two statements are the same bytes.
     private static func code(
-        _ key: HMACKey, _ nonce: [UInt8], _ birthplace: [UInt8], _ user: UserID?
+        _ key: HMACKey, _ nonce: [UInt8], birthplace: [UInt8], user: UserID?
     ) -> ArraySlice<UInt8> {
         key.code(
             of: Array("session".utf8), nonce, [UInt8(clamping: birthplace.count)], birthplace,

@@ -76,10 +76,10 @@ public final class MediaStore: Sendable {
     public func write(_ transfer: String, offset: Int64, size: Int64, _ bytes: [UInt8]) async -> MediaOutcome {
         guard Self.isTransfer(transfer), size > 0, offset >= 0, !bytes.isEmpty else { return .unavailable }
         guard size <= Self.sizeMax, offset <= size, Int64(bytes.count) <= size - offset else { return .tooLarge }
-        return await threads.run { [self] in writeNow(transfer, offset, size, bytes) } ?? .unavailable
+        return await threads.run { [self] in writeNow(transfer, offset, size: size, bytes: bytes) } ?? .unavailable
     }
 
-    private func writeNow(_ transfer: String, _ offset: Int64, _ size: Int64, _ bytes: [UInt8]) -> MediaOutcome {
+    private func writeNow(_ transfer: String, _ offset: Int64, size: Int64, bytes: [UInt8]) -> MediaOutcome {
         if offset == 0 {
             sweep()
             guard hasPlace(for: size, besides: transfer) else { return .full }

@@ -106,7 +106,7 @@ extension ChatroomNode {
         let calls = try await services.open(close: { await $0.stop() }) {
             await RoomCalls(node: configuration.node, loops: loops, shardMap: shardMap, router: router)
         }
-        let media = try await openMedia(common, calls, system, &services)
+        let media = try await openMedia(common, calls, system: system, services: &services)
         let rooms = RoomHost(
             node: configuration.node, loops: loops, shardMap: shardMap, storages: storages, calls: calls)
         let gateway = Gateway(
@@ -168,7 +168,9 @@ extension ChatroomNode {
         let recent = RecentFigures(metrics)
         try await services.start(stop: { await recent.stop() }) { recent.start() }
         let auditRecorder = AuditRecorder(node: configuration.node, file: audit)
-        let handOver: @Sendable () async -> Void = { [self] in await self.handOver(rooms, system, gateway, nodes) }
+        let handOver: @Sendable () async -> Void = { [self] in
+            await self.handOver(rooms, system, gateway: gateway, nodes: nodes)
+        }
         try await services.start(stop: { [self] in
             await handOver()
             await leave(nodes)
@@ -204,7 +206,7 @@ extension ChatroomNode {
         gateway.use(media: media)
         let keeper = MediaKeeper(media.store, pause: configuration.mediaRoundPause)
         try await services.start(stop: { await keeper.stop() }) { keeper.start() }
-        addGauges(common, system, gossip, clocks)
+        addGauges(common, system, gossip: gossip, clocks: clocks)
         let service = NodeService(
             configuration: configuration, rooms: rooms, calls: calls, system: system, keys: keys, gateway: gateway,
             nodes: nodes, membership: membership, gossip: gossip, callbacks: callbacks, registry: metrics,
@@ -342,7 +344,7 @@ extension ChatroomNode {
         return dependencies
     }
 
-    private func addGauges(_ common: Common, _ system: SystemGroup, _ gossip: ClusterGossip?, _ clocks: ClockWatch) {
+    private func addGauges(_ common: Common, _ system: SystemGroup, gossip: ClusterGossip?, clocks: ClockWatch) {
         let metrics = common.metrics
         metrics.gauge("chatroom_feature_level", "The cluster's feature level, as this node has heard.") {
             Double(system.level.number)

@@ -17,16 +17,17 @@ public enum MessageID: Sendable, Hashable {
     /// The ID as clients see it.
     public var text: String {
         switch self {
-        case .kept(let incarnation, let seq): Self.text(incarnation, "-", seq)
-        case .unkept(let incarnation, let index, 0): Self.text(incarnation, "~", index)
-        case .unkept(let incarnation, let index, let ordinal): Self.text(incarnation, "~", index, ordinal)
-        case .soft(let incarnation, let time, let ordinal): Self.text(incarnation, "_", time, ordinal)
-        case .held(let incarnation, let index): Self.text(incarnation, ".", index)
+        case .kept(let incarnation, let seq): Self.text(incarnation, "-", number: seq)
+        case .unkept(let incarnation, let index, 0): Self.text(incarnation, "~", number: index)
+        case .unkept(let incarnation, let index, let ordinal):
+            Self.text(incarnation, "~", number: index, ordinal: ordinal)
+        case .soft(let incarnation, let time, let ordinal): Self.text(incarnation, "_", number: time, ordinal: ordinal)
+        case .held(let incarnation, let index): Self.text(incarnation, ".", number: index)
         }
     }
 
     private static func text(
-        _ incarnation: Incarnation, _ mark: Unicode.Scalar, _ number: UInt64, _ ordinal: UInt64? = nil
+        _ incarnation: Incarnation, _ mark: Unicode.Scalar, number: UInt64, ordinal: UInt64? = nil
     ) -> String {
         String(unsafeUninitializedCapacity: 3 * digitsMax + 2) { bytes in
             var count = append(incarnation.number, to: bytes, at: 0)

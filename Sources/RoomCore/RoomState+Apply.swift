@@ -91,7 +91,7 @@ extension RoomState {
         case .tally(let key, let change):
             return try changeTally(key, change, for: command, &outcome)
         case .openPoll(let id, let draft, let options):
-            return try openPoll(id, draft, options, for: command, &outcome)
+            return try openPoll(id, draft, options: options, for: command, outcome: &outcome)
         case .vote(let id, let option):
             return try vote(id, option: option, for: command, &outcome)
         case .closePoll(let id, let options):

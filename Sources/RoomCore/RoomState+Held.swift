@@ -17,8 +17,8 @@ extension RoomState {
 
     /// The message waits, without a place in the room's order.
     mutating func hold(
-        _ fields: MessageFields, _ policy: HoldPolicy, _ key: CommandKey?, for command: Command,
-        _ outcome: inout Outcome
+        _ fields: MessageFields, _ policy: HoldPolicy, key: CommandKey?, for command: Command,
+        outcome: inout Outcome
     ) -> CommandResult {
         var isOfServer = true
         if case .member = command.actor { isOfServer = false }

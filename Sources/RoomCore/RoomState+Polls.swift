@@ -26,7 +26,7 @@ extension RoomState {
     }
 
     mutating func openPoll(
-        _ id: String, _ draft: PollDraft, _ options: NotifyOptions, for command: Command, _ outcome: inout Outcome
+        _ id: String, _ draft: PollDraft, options: NotifyOptions, for command: Command, outcome: inout Outcome
     ) throws(ChatError) -> CommandResult {
         guard isManager(command.actor) else { throw ChatError(.forbidden, "this is for managers of \(room)") }
         if let present = polls[id], present.record.closedAt == nil {

@@ -39,7 +39,7 @@ extension RoomState {
             let bytes = command.facts.copies.reduce(HeldRecord.bytes(Message(fields))) { $0 + HeldRecord.bytes($1) }
             try requireMayHold(draft, bytes)
             try passSlowMode(command.actor, &outcome)
-            return hold(fields, policy, key, for: command, &outcome)
+            return hold(fields, policy, key: key, for: command, outcome: &outcome)
         }
         if draft.isKept { try requireMayRefer(to: body, copies: command.facts.copies) }
         try passSlowMode(command.actor, &outcome)

@@ -181,7 +181,9 @@ actor RoomActor {
         // An ack goes before the sender's own push.
         if case .result(let result)? = effects.last { answer(proposal.origin, result, isRepeat: isRepeat) }
         for effect in effects {
-            perform(effect, proposal.command.facts, stamp, incarnation ?? state.incarnation, &rows)
+            perform(
+                effect, proposal.command.facts, stamp: stamp, incarnation: incarnation ?? state.incarnation, rows: &rows
+            )
         }
         clearSeatsOfGone(by: proposal)
         release(proposal)
@@ -191,7 +193,7 @@ actor RoomActor {
     }
 
     private func perform(
-        _ effect: Effect, _ facts: CommandFacts, _ stamp: Stamp, _ incarnation: Incarnation?, _ rows: inout Rows
+        _ effect: Effect, _ facts: CommandFacts, stamp: Stamp, incarnation: Incarnation?, rows: inout Rows
     ) {
         switch effect {
         case .catalogue(let change):

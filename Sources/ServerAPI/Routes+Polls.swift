@@ -19,7 +19,8 @@ extension Routes {
         ) { request, service throws(ChatError) in
             let body = try request.decode(PollBody.self)
             return try await poll(
-                .openPoll(id: body.poll, body.draft, body.options.notify), body.options, request, service)
+                .openPoll(id: body.poll, body.draft, body.options.notify), body.options, request: request,
+                service: service)
         },
         Route(
             method: .post, path: "/v1/rooms/{room}/polls/{poll}/close", name: "closePoll", roles: .moderation,
@@ -28,12 +29,13 @@ extension Routes {
             isIdempotent: true, refusals: [.forbidden, .notFound, .conflict, .roomClosed]
         ) { request, service throws(ChatError) in
             let options = try request.decodeIfGiven(ServerOptions.self)
-            return try await poll(.closePoll(id: try request.pollID, options.notify), options, request, service)
+            return try await poll(
+                .closePoll(id: try request.pollID, options.notify), options, request: request, service: service)
         },
     ]
 
     private static func poll(
-        _ command: CommandBody, _ options: ServerOptions, _ request: APIRequest, _ service: any ClusterService
+        _ command: CommandBody, _ options: ServerOptions, request: APIRequest, service: any ClusterService
     ) async throws(ChatError) -> APIResponse {
         let result = try await request.perform(command, as: request.actor(options), service)
         guard case .poll(let poll) = result else { throw request.unexpected(result) }

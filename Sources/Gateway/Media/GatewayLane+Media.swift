@@ -47,17 +47,17 @@ extension GatewayLane {
         connection.phase = .transferring
         connection.connectDeadlineMilliseconds = nil
         if request.method == "PUT" {
-            let receiving = MediaReceiving(media, service, connection, answer)
+            let receiving = MediaReceiving(media, service, connection: connection, answer: answer)
             connection.tcp.handler = receiving
             receiving.start(with: body)
         } else {
-            send(media, service, connection, answer)
+            send(media, service, connection: connection, answer: answer)
         }
         return true
     }
 
     private func send(
-        _ request: MediaRequest, _ service: any MediaService, _ connection: ClientConnection, _ answer: MediaAnswer
+        _ request: MediaRequest, _ service: any MediaService, connection: ClientConnection, answer: MediaAnswer
     ) {
         // Until it is open the socket is its client's, and is cut off with it; it counts as a transfer already.
         shared.transfers.add()
@@ -74,13 +74,13 @@ extension GatewayLane {
             } catch {
                 result = .failure(error)
             }
-            me.loop.execute { me.value.opened(result, request, answer, number) }
+            me.loop.execute { me.value.opened(result, request, answer: answer, number: number) }
         }
     }
 
     private func opened(
-        _ result: Result<MediaDelivery, MediaRefusal>, _ request: MediaRequest, _ answer: MediaAnswer,
-        _ number: UInt64
+        _ result: Result<MediaDelivery, MediaRefusal>, _ request: MediaRequest, answer: MediaAnswer,
+        number: UInt64
     ) {
         shared.transfers.add(-1)
         // It may have ended meanwhile.
@@ -89,7 +89,7 @@ extension GatewayLane {
         case .success(.redirect(let url)): connection.refuseHandshake(answer.redirect(to: url))
         case .success(.content(let content)):
             let (head, part) = answer.head(of: content, request)
-            let sending = MediaSending(content, part ?? 0..<0, connection, answer)
+            let sending = MediaSending(content, part ?? 0..<0, connection: connection, answer: answer)
             connection.tcp.handler = sending
             sending.write(head)
         case .failure(let refusal): connection.refuseHandshake(answer.refusal(refusal))

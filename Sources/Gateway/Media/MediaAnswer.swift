@@ -91,7 +91,7 @@ struct MediaAnswer: Sendable {
     }
 
     /// All bytes have been taken.
-    func stored() -> [UInt8] { answer(200, "OK", Array("{}".utf8), []) }
+    func stored() -> [UInt8] { answer(200, "OK", body: Array("{}".utf8), headers: []) }
 
     func refusal(_ refusal: MediaRefusal) -> [UInt8] {
         var headers: [HTTPHeader] = []
@@ -99,10 +99,11 @@ struct MediaAnswer: Sendable {
             headers.append(HTTPHeader(name: "Retry-After", value: "\((max(0, milliseconds) + 999) / 1000)"))
         }
         let body = WireJSON.encode(RefusalBody(refusal))
-        return answer(refusal.status, "Refused", Array("{\"error\":".utf8) + body + [UInt8(ascii: "}")], headers)
+        return answer(
+            refusal.status, "Refused", body: Array("{\"error\":".utf8) + body + [UInt8(ascii: "}")], headers: headers)
     }
 
-    private func answer(_ status: Int, _ reason: String, _ body: [UInt8], _ headers: [HTTPHeader]) -> [UInt8] {
+    private func answer(_ status: Int, _ reason: String, body: [UInt8], headers: [HTTPHeader]) -> [UInt8] {
         let all =
             [HTTPHeader(name: "Cache-Control", value: "no-store")] + headers + crossOrigin
             + [HTTPHeader(name: "X-Content-Type-Options", value: "nosniff")]

@@ -119,7 +119,7 @@ final class MediaReceiving: MediaConnection {
     private var isPaused = false
 
     init(
-        _ request: MediaRequest, _ service: any MediaService, _ connection: ClientConnection, _ answer: MediaAnswer
+        _ request: MediaRequest, _ service: any MediaService, connection: ClientConnection, answer: MediaAnswer
     ) {
         self.request = request
         self.service = service
@@ -225,7 +225,7 @@ final class MediaSending: MediaConnection {
 
     override var isReading: Bool { false }
 
-    init(_ content: any MediaContent, _ part: Range<Int64>, _ connection: ClientConnection, _ answer: MediaAnswer) {
+    init(_ content: any MediaContent, _ part: Range<Int64>, connection: ClientConnection, answer: MediaAnswer) {
         self.content = content
         left = part
         super.init(connection, answer)

@@ -122,7 +122,7 @@ final class SearchIndexFile {
                 for (block, group) in groups.sorted(by: { $0.key < $1.key }) {
                     let statements = try statements(of: blocks[block].number)
                     for (row, entry) in group.sorted(by: { $0.row < $1.row }) {
-                        try put(entry, row, block, statements)
+                        try put(entry, row, place: block, block: statements)
                     }
                     try save(blocks[block])
                 }
@@ -143,7 +143,7 @@ final class SearchIndexFile {
         try meta.run()
     }
 
-    private func put(_ entry: Entry, _ row: Int64, _ place: Int, _ block: BlockStatements) throws(SQLiteError) {
+    private func put(_ entry: Entry, _ row: Int64, place: Int, block: BlockStatements) throws(SQLiteError) {
         block.find.bind(1, row)
         let found = try block.find.step() ? block.find.int64(0) : nil
         block.find.reset()

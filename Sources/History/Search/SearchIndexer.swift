@@ -88,7 +88,7 @@ final class SearchIndexer {
                 continue
             }
             do {
-                switch try step(name, file, worker, now) {
+                switch try step(name, file, worker: worker, now: now) {
                 case .now:
                     state.setDue(name)
                     return .now
@@ -110,7 +110,7 @@ final class SearchIndexer {
     }
 
     private func step(
-        _ name: HistoryFile, _ file: SearchState.Summary, _ worker: StorageWorker, _ now: ContinuousClock.Instant
+        _ name: HistoryFile, _ file: SearchState.Summary, worker: StorageWorker, now: ContinuousClock.Instant
     ) throws -> Next {
         if let known = open[name], known.generation != file.generation { try remove(name, worker) }
         switch file.phase {

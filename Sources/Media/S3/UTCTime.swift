@@ -15,7 +15,7 @@ enum UTCTime {
         guard bytes.count >= 20, bytes.count <= 40, bytes.last == UInt8(ascii: "Z"), bytes[10] == UInt8(ascii: "T"),
             let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10])
         else { return nil }
-        return time(year, month, day, bytes[11..<19])
+        return time(year, month, day: day, clock: bytes[11..<19])
     }
 
     /// `Fri, 24 May 2013 00:00:00 GMT`, as the header `Date` has it (RFC 9110 §5.6.7). nil for anything else.
@@ -24,7 +24,7 @@ enum UTCTime {
         guard bytes.count == 29, let day = number(bytes[5..<7]), let year = number(bytes[12..<16]),
             let month = months.firstIndex(where: { $0.utf8.elementsEqual(bytes[8..<11]) })
         else { return nil }
-        return time(year, Int64(month) + 1, day, bytes[17..<25])
+        return time(year, Int64(month) + 1, day: day, clock: bytes[17..<25])
     }
 
     private static let months = [
@@ -32,7 +32,7 @@ enum UTCTime {
     ]
 
     /// - Parameter clock: `00:00:00`.
-    private static func time(_ year: Int64, _ month: Int64, _ day: Int64, _ clock: ArraySlice<UInt8>) -> Timestamp? {
+    private static func time(_ year: Int64, _ month: Int64, day: Int64, clock: ArraySlice<UInt8>) -> Timestamp? {
         let parts = clock.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map { number($0) }
         guard parts.count == 3, let hours = parts[0], let minutes = parts[1], let seconds = parts[2],
             (1...12).contains(month), (1...31).contains(day), hours < 24, minutes < 60, seconds <= 60

@@ -53,7 +53,7 @@ extension ChatroomNode {
     }
 
     /// Hands over what this node leads, then its clients, all while it still serves (PROTOCOL.md, "Moving").
-    func handOver(_ rooms: RoomHost, _ system: SystemGroup, _ gateway: Gateway, _ nodes: ClusterNodes) async {
+    func handOver(_ rooms: RoomHost, _ system: SystemGroup, gateway: Gateway, nodes: ClusterNodes) async {
         await plannedStop.run { [plannedStop] in
             // Others lead before clients go there.
             await rooms.transferAllLeaderships(within: Self.handOverLimit)

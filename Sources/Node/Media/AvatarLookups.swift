@@ -55,7 +55,7 @@ final class AvatarLookups: Sendable {
     /// The record of an avatar; nil: there is none. Throws 503 where too much is asked for.
     /// - Parameter client: a stranger's address; nil: somebody who has shown a right to the room.
     func record(_ name: Name, for client: MediaClient?) async throws(MediaRefusal) -> UploadRecord? {
-        switch state.withLock({ step(&$0, name, client, milliseconds()) }) {
+        switch state.withLock({ step(&$0, name, client: client, now: milliseconds()) }) {
         case .known(let record): return record
         case .refused(let wait):
             throw MediaRefusal(
@@ -73,7 +73,7 @@ final class AvatarLookups: Sendable {
         case asked(Task<Result<UploadRecord?, MediaRefusal>, Never>)
     }
 
-    private func step(_ state: inout State, _ name: Name, _ client: MediaClient?, _ now: UInt64) -> Step {
+    private func step(_ state: inout State, _ name: Name, client: MediaClient?, now: UInt64) -> Step {
         if let hit = state.hits[name], now < hit.until { return .known(hit.value) }
         if client != nil, let miss = state.misses[name], now < miss.until { return .known(nil) }
         // All who ask for one at a time share the answer.

@@ -8,13 +8,14 @@ import SystemGroupHost
 extension ChatroomNode {
     /// Opens the store of content.
     func openMedia(
-        _ common: Common, _ calls: RoomCalls, _ system: SystemGroup, _ services: inout StartedServices
+        _ common: Common, _ calls: RoomCalls, system: SystemGroup, services: inout StartedServices
     ) async throws -> MediaHost {
         let nodes = MediaNodes(node: configuration.node, nodes: common.nodes, system: system)
         let store: any ContentStore
         switch configuration.mediaStore {
-        case .local: store = try await openLocalMedia(common, nodes, calls, &services)
-        case .s3(let settings): store = try await openS3Media(settings, common, nodes, calls, &services)
+        case .local: store = try await openLocalMedia(common, nodes, calls: calls, services: &services)
+        case .s3(let settings):
+            store = try await openS3Media(settings, common, nodes: nodes, calls: calls, services: &services)
         }
         let (bytesPerDay, path) = (configuration.mediaBytesPerUserAndDay, common.directory.uploadUse)
         let allowances = try await services.open(close: { $0.close() }) {
@@ -33,7 +34,7 @@ extension ChatroomNode {
     }
 
     private func openLocalMedia(
-        _ common: Common, _ nodes: MediaNodes, _ calls: RoomCalls, _ services: inout StartedServices
+        _ common: Common, _ nodes: MediaNodes, calls: RoomCalls, services: inout StartedServices
     ) async throws -> LocalMedia {
         let (path, reserve) = (common.directory.media, configuration.mediaReserveBytes)
         let files = try await services.open(
@@ -44,8 +45,8 @@ extension ChatroomNode {
 
     /// Nothing is asked of the store at the start: a node serves without it, except what needs it.
     private func openS3Media(
-        _ settings: S3Settings, _ common: Common, _ nodes: MediaNodes, _ calls: RoomCalls,
-        _ services: inout StartedServices
+        _ settings: S3Settings, _ common: Common, nodes: MediaNodes, calls: RoomCalls,
+        services: inout StartedServices
     ) async throws -> S3Media {
         let signer = try settings.signer()
         var client = HTTPClientConfiguration()

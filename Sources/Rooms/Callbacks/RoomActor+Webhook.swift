@@ -60,12 +60,12 @@ extension RoomActor {
         }
         slice.progress.seq = next - 1
         guard next <= state.lastSeq else {
-            fill(&slice, [], reachable: next, limit, settings)
+            fill(&slice, [], reachable: next, limit: limit, settings: settings)
             return completion(slice)
         }
         let reachable = min(firstReachable, turn.unwrittenFrom ?? .max)
         if next >= reachable, let messages = tail.messages(after: next - 1, lastSeq: state.lastSeq, limit: limit) {
-            fill(&slice, messages, reachable: next, limit, settings)
+            fill(&slice, messages, reachable: next, limit: limit, settings: settings)
             return completion(slice)
         }
         var query = HistoryRequest()
@@ -79,7 +79,7 @@ extension RoomActor {
             var slice = slice
             // Messages that neither history nor the tail has are expired.
             let end = page.more ? (page.messages.last?.seq ?? next - 1) + 1 : reachable
-            room.fill(&slice, page.messages, reachable: end, limit, settings)
+            room.fill(&slice, page.messages, reachable: end, limit: limit, settings: settings)
             completion(slice)
         }
     }
@@ -97,7 +97,7 @@ extension RoomActor {
     /// Puts messages and what lies between them into the slice.
     /// - Parameter reachable: seqs below it that are not among the messages are lost.
     private func fill(
-        _ slice: inout WebhookSlice, _ messages: [Message], reachable: UInt64, _ limit: Int, _ settings: WebhookSettings
+        _ slice: inout WebhookSlice, _ messages: [Message], reachable: UInt64, limit: Int, settings: WebhookSettings
     ) {
         // As they are now: history may have been read meanwhile.
         slice.forgotten = state.webhook?.forgotten ?? 0
@@ -105,7 +105,7 @@ extension RoomActor {
         var bytes = 0
         for message in messages {
             guard let seq = message.seq, seq > slice.progress.seq else { continue }
-            add(&events, before: seq, to: &slice, &bytes, limit, settings)
+            add(&events, before: seq, to: &slice, &bytes, limit: limit, settings: settings)
             guard slice.items.count < limit, bytes < Self.sliceBytesMax else { break }
             if seq > slice.progress.seq + 1 { addLost(through: seq - 1, to: &slice) }
             guard slice.items.count < limit else { break }
@@ -119,7 +119,9 @@ extension RoomActor {
             if slice.progress.seq + 1 < reachable, slice.progress.seq < state.lastSeq {
                 addLost(through: min(reachable - 1, state.lastSeq), to: &slice)
             }
-            if slice.progress.seq == state.lastSeq { add(&events, before: .max, to: &slice, &bytes, limit, settings) }
+            if slice.progress.seq == state.lastSeq {
+                add(&events, before: .max, to: &slice, &bytes, limit: limit, settings: settings)
+            }
         }
         // Those that nobody wants are not counted: there may be more behind them.
         slice.more = slice.progress.seq < state.lastSeq || !owedEvents(after: slice.progress.eventIndex, 0).isEmpty
@@ -139,7 +141,7 @@ extension RoomActor {
 
     private func add(
         _ events: inout ArraySlice<OwedEvent>, before seq: UInt64, to slice: inout WebhookSlice, _ bytes: inout Int,
-        _ limit: Int, _ settings: WebhookSettings
+        limit: Int, settings: WebhookSettings
     ) {
         while slice.items.count < limit, bytes < Self.sliceBytesMax, let event = events.first, event.after < seq {
             events.removeFirst()

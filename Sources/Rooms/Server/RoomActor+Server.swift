@@ -12,12 +12,13 @@ extension RoomActor {
         case .server(.command(let command)): try propose(command, to, at: now)
         case .server(.recall(let recall)):
             if let heldID = recall.messageID, RoomState.isHeldID(heldID) {
-                let proposal = proposal(.withdrawHeld(heldID: heldID), recall.actor, nil, recall.id, to)
+                let proposal = proposal(
+                    .withdrawHeld(heldID: heldID), recall.actor, profile: nil, id: recall.id, to: to)
                 if !answerRepeat(proposal, at: now) { propose(proposal) }
                 return
             }
             propose(
-                proposal(.recall([], recall.options), recall.actor, nil, recall.id, to),
+                proposal(.recall([], recall.options), recall.actor, profile: nil, id: recall.id, to: to),
                 after: FactLookup(recall), holding: nil, at: now)
         case .server(let operation): try answer(to, operation, at: now)
         case .operation(let operation): try answer(to, operation, at: now)
@@ -107,7 +108,7 @@ extension RoomActor {
     }
 
     private func propose(_ command: ServerCommand, _ to: ServerOrigin, at now: Timestamp) throws(ChatError) {
-        var proposal = proposal(command.body, command.actor, command.profile, command.id, to)
+        var proposal = proposal(command.body, command.actor, profile: command.profile, id: command.id, to: to)
         // A user that the first try kicked is not here for the second, which is answered like the first.
         if answerRepeat(proposal, at: now) { return }
         proposal.moderate = command.moderate
@@ -162,7 +163,7 @@ extension RoomActor {
     }
 
     private func proposal(
-        _ body: CommandBody, _ actor: Actor, _ profile: Profile?, _ id: CommandID?, _ to: ServerOrigin
+        _ body: CommandBody, _ actor: Actor, profile: Profile?, id: CommandID?, to: ServerOrigin
     ) -> Proposal {
         var facts = facts(body.namedUsers + [actor.user].compactMap { $0 }, body)
         if let user = actor.user, let profile { facts.names[user] = shown(profile, of: user) }

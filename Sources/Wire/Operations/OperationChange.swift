@@ -46,7 +46,11 @@ public struct OperationChange: Sendable {
             case (_, .refused(let error)):
                 .failure(error)
             case (.sent(let asked), .posted(let messageID, let place, let time, let priority, let delivered)):
-                .success(.send(Self.sent(messageID, place, time, priority == asked ? nil : priority, delivered)))
+                .success(
+                    .send(
+                        Self.sent(
+                            messageID, place, time: time, lowered: priority == asked ? nil : priority,
+                            delivered: delivered)))
             case (.sent, .held(let heldID)): .success(.send(SendResult(heldID: heldID)))
             case (.decided, .decided(let message)): .success(.held(HeldResult(message: message)))
             case (.decided, .decidedBefore): .success(.held(HeldResult()))
@@ -71,7 +75,7 @@ public struct OperationChange: Sendable {
         public var isOfMessage: Bool { if case .sent = self { true } else { false } }
 
         private static func sent(
-            _ messageID: String, _ place: MessagePlace, _ time: Timestamp, _ lowered: Priority?, _ delivered: Int64?
+            _ messageID: String, _ place: MessagePlace, time: Timestamp, lowered: Priority?, delivered: Int64?
         ) -> SendResult {
             var sent = SendResult(messageID: messageID, time: time)
             sent.place = place

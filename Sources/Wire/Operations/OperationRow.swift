@@ -63,8 +63,8 @@ public struct OperationRow: Sendable, Hashable {
     }
 
     init(
-        _ handling: Handling, _ rate: Rate, _ repetition: Repetition, isOpenToAnonymous: Bool,
-        _ body: some OperationBody
+        _ handling: Handling, _ rate: Rate, repetition: Repetition, isOpenToAnonymous: Bool,
+        body: some OperationBody
     ) {
         self.init(handling, rate, repetition, isOpenToAnonymous: isOpenToAnonymous)
         room = body.room
@@ -73,17 +73,17 @@ public struct OperationRow: Sendable, Hashable {
 
     /// Answered from what the room's leader knows.
     static func question(_ body: some OperationBody, isOpenToAnonymous: Bool) -> OperationRow {
-        OperationRow(.question, .read, .harmless, isOpenToAnonymous: isOpenToAnonymous, body)
+        OperationRow(.question, .read, repetition: .harmless, isOpenToAnonymous: isOpenToAnonymous, body: body)
     }
 
     /// Answered from history.
     static func reading(_ body: some OperationBody) -> OperationRow {
-        OperationRow(.reading, .read, .harmless, isOpenToAnonymous: true, body)
+        OperationRow(.reading, .read, repetition: .harmless, isOpenToAnonymous: true, body: body)
     }
 
     /// A command, which no anonymous member gives.
     static func change(_ body: some OperationBody, _ clientID: String?) -> OperationRow {
-        var row = OperationRow(.change, .change, .underItsID, isOpenToAnonymous: false, body)
+        var row = OperationRow(.change, .change, repetition: .underItsID, isOpenToAnonymous: false, body: body)
         row.clientID = clientID
         return row
     }
@@ -91,7 +91,7 @@ public struct OperationRow: Sendable, Hashable {
     /// Taps, which no anonymous member gives. Only those with a `clientId` may be repeated.
     static func taps(_ body: some OperationBody, _ count: Int64, _ clientID: String?) -> OperationRow {
         var row = OperationRow(
-            .taps, .taps, clientID == nil ? .never : .underItsID, isOpenToAnonymous: false, body)
+            .taps, .taps, repetition: clientID == nil ? .never : .underItsID, isOpenToAnonymous: false, body: body)
         (row.clientID, row.taps) = (clientID, count)
         return row
     }

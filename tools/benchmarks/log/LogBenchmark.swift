@@ -24,12 +24,12 @@ struct LogBenchmark {
         var last = [UInt64](repeating: 0, count: groups)
         var times: [Double] = []
         // The first segment, and the pages that a program touches for the first time, are not what is measured.
-        for number in 0..<200 { try commit(store, entries, &last, number) }
+        for number in 0..<200 { try commit(store, entries, last: &last, number: number) }
         let before = (cpu: processorSeconds(), written: written())
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(seconds) {
             let begin = ContinuousClock.now
-            try commit(store, entries, &last, times.count)
+            try commit(store, entries, last: &last, number: times.count)
             times.append((ContinuousClock.now - begin) / .milliseconds(1))
         }
         let duration = (ContinuousClock.now - start) / .seconds(1)
@@ -55,7 +55,7 @@ struct LogBenchmark {
     }
 
     /// Saves entries of all groups in turn and waits until they are on the disk.
-    private static func commit(_ store: LogStore, _ entries: Int, _ last: inout [UInt64], _ number: Int) throws {
+    private static func commit(_ store: LogStore, _ entries: Int, last: inout [UInt64], number: Int) throws {
         var saves: [Int: GroupSave] = [:]
         for place in 0..<entries {
             let group = (number + place) % groups

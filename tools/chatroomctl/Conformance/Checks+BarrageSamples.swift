@@ -3,7 +3,7 @@ import ControlClient
 /// Which of many barrage items a viewer gets (PROTOCOL.md, "Rates").
 extension ConformanceCheck {
     static let barrageSamples: [ConformanceCheck] = [
-        .init("2 Barrage", "the sample is the same for all who have sent nothing", .waiting) { run in
+        .init("2 Barrage", "the sample is the same for all who have sent nothing", pace: .waiting) { run in
             let room = try await run.room(["enterExitNotify": "NONE"])
             var viewers: [ConformanceClient] = []
             for place in 0..<3 {
@@ -34,7 +34,9 @@ extension ConformanceCheck {
             let all = samples.dropFirst().allSatisfy { $0 == samples[0] }
             try expect(all, "three viewers saw \(samples.map(\.count)) items, which are not the same")
         },
-        .init("2 Barrage", "a viewer gets at most 200 items a second, HIGH before LOW, and its own always", .waiting) {
+        .init(
+            "2 Barrage", "a viewer gets at most 200 items a second, HIGH before LOW, and its own always", pace: .waiting
+        ) {
             run in
             let (creator, user) = (run.name("creator"), run.name("ann"))
             let room = try await run.room(creator: creator)

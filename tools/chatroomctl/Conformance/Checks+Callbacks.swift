@@ -35,7 +35,7 @@ extension ConformanceCheck {
         .init(
             "4 Webhooks",
             "kept messages come signed, with time and cursor; what is not accepted comes again, in seq order",
-            .alone
+            pace: .alone
         ) { run in
             guard try await run.done("GET", ["webhook"])["url"] == "" else {
                 throw NotChecked("a webhook is set, whose secret could not be set again")
@@ -103,7 +103,7 @@ extension ConformanceCheck {
         },
         .init(
             "4 Moderation", "the pre-send hook may ALLOW, REWRITE and REFUSE (13009); onFailure decides without answer",
-            .alone
+            pace: .alone
         ) { run in
             let before = try await run.done("GET", ["moderation"])
             guard before["hook"] == nil else { throw NotChecked("a hook is set, whose secret could not be set again") }
@@ -173,7 +173,7 @@ extension ConformanceCheck {
     static let words: [ConformanceCheck] = [
         .init(
             "4 Moderation", "words are replaced or refused (13009) in messages, barrage, nick, room name, announcement",
-            .alone
+            pace: .alone
         ) { run in
             let (refused, replaced, creator) = (run.name("refused"), run.name("replaced"), run.name("creator"))
             let before = try await run.done("GET", ["moderation"])

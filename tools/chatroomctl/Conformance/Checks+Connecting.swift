@@ -91,11 +91,11 @@ extension ConformanceCheck {
             try expect(
                 try await client.refusal("queueSet", ["room": .text(room), "key": "k", "value": "v"]), code: 403)
         },
-        .init("2 Heartbeat", "a connection without connect is closed with 4408 after 10 s", .waiting) { run in
+        .init("2 Heartbeat", "a connection without connect is closed with 4408 after 10 s", pace: .waiting) { run in
             let client = try await run.open()
             try expect(try await client.closing(limit: .seconds(20)) == 4408, "the close code is another")
         },
-        .init("2 Heartbeat", "an unfinished HTTP handshake is cut after 10 s", .waiting) { run in
+        .init("2 Heartbeat", "an unfinished HTTP handshake is cut after 10 s", pace: .waiting) { run in
             let client = try await run.silentConnection()
             await client.write(Array("GET /v1/ws HTTP/1.1\r\nHost: x\r\n".utf8))
             _ = try await client.closing(limit: .seconds(20))

@@ -50,7 +50,7 @@ extension ConformanceCheck {
             try expect(try await client.reply(to: 2)["connect"]?["session"] != nil, "connect was refused")
             try expect(try await client.reply(to: 3)["ping"]?["time"] != nil, "the ping behind it was refused")
         },
-        .init("2", "online is told at most every 2 s", .waiting) { run in
+        .init("2", "online is told at most every 2 s", pace: .waiting) { run in
             let room = try await run.room(["enterExitNotify": "NONE"])
             let viewer = try await run.entered(room, run.name("ann"))
             // The changes of its own entering are told by then.
@@ -70,7 +70,7 @@ extension ConformanceCheck {
     ]
 
     static let witnessed: [ConformanceCheck] = [
-        .init("1", "message IDs, epochs, session IDs and cursors have at most 64 bytes", .alone) { run in
+        .init("1", "message IDs, epochs, session IDs and cursors have at most 64 bytes", pace: .alone) { run in
             let room = try await run.room()
             let client = try await run.entered(room, run.name("ann"))
             for number in 1...3 {
@@ -97,7 +97,7 @@ extension ConformanceCheck {
             let long = run.witness.longNames
             try expect(long.isEmpty, "longer are: \(long.joined(separator: ", "))")
         },
-        .init("1", "absent optional fields are omitted: nothing that came to this run held null", .alone) { run in
+        .init("1", "absent optional fields are omitted: nothing that came to this run held null", pace: .alone) { run in
             let room = try await run.room()
             let client = try await run.entered(room, run.name("ann"))
             try await client.send(room, "t")

@@ -15,7 +15,7 @@ extension ConformanceCheck {
     static let drops: [ConformanceCheck] = [
         .init(
             "2 Resume", "who is back within the grace: no 301, no 302, online and the seat as before, also after it",
-            .waiting
+            pace: .waiting
         ) { run in
             let (user, room) = (run.name("ann"), try await run.room())
             let watcher = try await run.entered(room, run.name("bob"))
@@ -49,7 +49,7 @@ extension ConformanceCheck {
             let queue = try await watcher.ask("queue", ["room": .text(room)])["elements"]?.items
             try expect(queue?.first?["owner"], is: .text(user), "the seat's owner")
         },
-        .init("2 Resume", "a drop becomes an exit (302) when the grace of 10 s has passed", .waiting) { run in
+        .init("2 Resume", "a drop becomes an exit (302) when the grace of 10 s has passed", pace: .waiting) { run in
             let (user, room) = (run.name("ann"), try await run.room())
             let watcher = try await run.entered(room, run.name("bob"))
             let client = try await run.entered(room, user)
@@ -99,7 +99,8 @@ extension ConformanceCheck {
             try expect(answer["recovered"], is: true, "recovered")
             try expect(answer["missed"]?.items.isEmpty ?? true, "missed: \(answer.line)")
         },
-        .init("4 queue", "the owner of a transient element who is not here has the grace to enter", .waiting) { run in
+        .init("4 queue", "the owner of a transient element who is not here has the grace to enter", pace: .waiting) {
+            run in
             let (here, away, room) = (run.name("here"), run.name("away"), try await run.room())
             for user in [here, away] {
                 let body: JSONTree = ["value": "v", "owner": .text(user), "transient": true]

@@ -71,7 +71,8 @@ extension ConformanceCheck {
             try expect(page["messages"]?.items.isEmpty == true, "history is \(page.line)")
             try expect(try await client.send(room, "first")["seq"], is: 1, "the first seq")
         },
-        .init("2 Closing", "with idleCloseSeconds a room in which nobody is any more closes by itself", .waiting) {
+        .init("2 Closing", "with idleCloseSeconds a room in which nobody is any more closes by itself", pace: .waiting)
+        {
             run in
             let room = try await run.room(["idleCloseSeconds": 1])
             let client = try await run.entered(room, run.name("ann"))

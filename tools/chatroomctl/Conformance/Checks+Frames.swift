@@ -101,7 +101,7 @@ extension ConformanceCheck {
         },
         .init(
             "2 Heartbeat", "the server pings every heartbeatSeconds, and drops who is silent for 2.5 of them (4408)",
-            .waiting
+            pace: .waiting
         ) { run in
             let client = try await run.open(answersPings: false)
             let answer = try await client.ask("connect", ["token": .text(try await run.token(run.name("ann")))])

@@ -74,7 +74,7 @@ extension ConformanceCheck {
         .init(
             "2 Held messages",
             "the ack has heldId alone; managers are told; allowed, it is a message under its clientId; the first wins",
-            .alone
+            pace: .alone
         ) { run in
             try await staged(run) { stage in
                 let clientID = run.name("c")
@@ -101,7 +101,7 @@ extension ConformanceCheck {
         },
         .init(
             "2 Held messages", "denied or withdrawn it is gone: denied, and 13009 for a repeat; managers alone decide",
-            .alone
+            pace: .alone
         ) { run in
             try await staged(run) { stage in
                 let (first, second) = (run.name("c"), run.name("c"))
@@ -124,7 +124,7 @@ extension ConformanceCheck {
                 try expect(try await stage.owner.refusal("held", stage.decide(withdrawn, ["allow": true])), code: 409)
             }
         },
-        .init("2 Held messages", "a manager's mute, a kick and a closed room deny it", .alone) { run in
+        .init("2 Held messages", "a manager's mute, a kick and a closed room deny it", pace: .alone) { run in
             try await staged(run) { stage in
                 let user = try await stage.owner.ask("held", ["room": .text(stage.room)])
                 try expect(user["messages"]?.items.isEmpty == true, "the page is \(user.line)")
@@ -140,7 +140,7 @@ extension ConformanceCheck {
                 try await run.refused("POST", ["rooms", stage.room, "held", second, "allow"], status: 409, code: 13002)
             }
         },
-        .init("2 Held messages", "after holdSeconds onExpiry decides", .alone) { run in
+        .init("2 Held messages", "after holdSeconds onExpiry decides", pace: .alone) { run in
             try await staged(run, ["holdSeconds": 1, "onExpiry": "ALLOW"]) { stage in
                 _ = try await stage.hold("late", run.name("c"))
                 try await stage.owner.message("\(stage.word) late")
@@ -151,7 +151,8 @@ extension ConformanceCheck {
             }
         },
         .init(
-            "2 Held messages", "what can't wait counts as refused: unkept messages, barrage, amendments, nicks", .alone
+            "2 Held messages", "what can't wait counts as refused: unkept messages, barrage, amendments, nicks",
+            pace: .alone
         ) { run in
             try await staged(run) { stage in
                 let word: JSONTree = .text(stage.word)

@@ -78,7 +78,7 @@ extension ConformanceCheck {
             try await run.refused("POST", ["rooms", room, "polls", "p1", "close"], status: 409, code: 409)
             try await run.refused("POST", ["rooms", room, "polls", "none", "close"], status: 404, code: 404)
         },
-        .init("2 Polls", "a poll closes by its time", .waiting) { run in
+        .init("2 Polls", "a poll closes by its time", pace: .waiting) { run in
             let room = try await run.room()
             let ann = try await run.entered(room, run.name("ann"))
             try await run.done(

@@ -256,7 +256,8 @@ extension ConformanceCheck {
             }
         },
         .init(
-            "4", "a word that is refused is answered 13009 (HTTP 422 with `moderate`), and GET shows no secret", .alone
+            "4", "a word that is refused is answered 13009 (HTTP 422 with `moderate`), and GET shows no secret",
+            pace: .alone
         ) { run in
             // One more word than is set, which nobody else sends, and only for the time of this check.
             let word = run.name("refused")

@@ -26,7 +26,7 @@ extension ConformanceCheck {
     static let slowClients: [ConformanceCheck] = [
         .init(
             "2", "a slow session gets gap (SLOW): with what it received, no seq is missing; sessions?slow= shows it",
-            .waiting
+            pace: .waiting
         ) { run in
             let (user, room) = (run.name("slow"), try await run.room())
             let client = try await run.connected(user)
@@ -56,7 +56,7 @@ extension ConformanceCheck {
             let missing = ((first + 1)...last).filter { !known.contains($0) }
             throw Deviation("\(missing.count) seqs were neither shown nor in a gap: \(missing.prefix(5))")
         },
-        .init("2", "unkept messages that a slow session was spared are counted in skipped", .waiting) { run in
+        .init("2", "unkept messages that a slow session was spared are counted in skipped", pace: .waiting) { run in
             let (user, room) = (run.name("slow"), try await run.room(["enterExitNotify": "NONE"]))
             let client = try await run.entered(room, user)
             await client.pauseReading()

@@ -109,7 +109,9 @@ extension ConformanceCheck {
     ]
 
     static let tokenEnds: [ConformanceCheck] = [
-        .init("3", "at exp, within 1 s and without skew, a session without a refresh is closed with 4401", .waiting) {
+        .init(
+            "3", "at exp, within 1 s and without skew, a session without a refresh is closed with 4401", pace: .waiting
+        ) {
             run in
             let client = try await run.open()
             let witness = try await run.connected(run.name("bob"))
@@ -130,7 +132,7 @@ extension ConformanceCheck {
             try expect(late >= -50, "it was closed \(-late) ms before exp")
             try expect(late <= 1000 + 2 * way + 50, "it was closed \(late) ms after exp; a ping takes \(way) ms")
         },
-        .init("3", "a refresh before exp keeps the session open beyond it", .waiting) { run in
+        .init("3", "a refresh before exp keeps the session open beyond it", pace: .waiting) { run in
             let user = run.name("ann")
             let client = try await run.connected(user, claims: ["ttlSeconds": 4])
             let answer = try await client.ask("refresh", ["token": .text(try await run.token(user))])

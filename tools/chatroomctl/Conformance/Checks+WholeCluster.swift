@@ -113,7 +113,7 @@ extension ConformanceCheck {
             let line = items.map(\.line).joined()
             try expect(!line.contains(try run.adminKey), "it has the key itself")
         },
-        .init("4", "PUT log answers the level that it has set; one that there is not is 414", .alone) { run in
+        .init("4", "PUT log answers the level that it has set; one that there is not is 414", pace: .alone) { run in
             try await run.refused("PUT", ["log"], ["level": "loud"], status: 400, code: 414)
             try expect(try await run.done("PUT", ["log"], ["level": "info"])["level"], is: "info", "level")
         },

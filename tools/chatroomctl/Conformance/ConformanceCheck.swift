@@ -18,8 +18,8 @@ struct ConformanceCheck: Sendable {
     }
 
     init(
-        _ section: String, _ sentence: String, _ pace: Pace = .busy,
-        _ body: @escaping @Sendable (ConformanceRun) async throws -> Void
+        _ section: String, _ sentence: String, pace: Pace = .busy,
+        body: @escaping @Sendable (ConformanceRun) async throws -> Void
     ) {
         self.section = section
         self.sentence = sentence

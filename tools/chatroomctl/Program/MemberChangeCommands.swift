@@ -32,7 +32,7 @@ extension MembersCommand {
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            try await who.put("role", ["role": .text(role.rawValue)], operating, common)
+            try await who.put("role", ["role": .text(role.rawValue)], operating: operating, common: common)
         }
     }
 
@@ -45,7 +45,9 @@ extension MembersCommand {
         @OptionGroup var operating: OperatingOptions
         @OptionGroup var common: CommonOptions
 
-        func run() async throws { try await who.put("mute", ["enable": .boolean(!off)], operating, common) }
+        func run() async throws {
+            try await who.put("mute", ["enable": .boolean(!off)], operating: operating, common: common)
+        }
     }
 
     /// `members temp-mute ROOM USER SECONDS`.
@@ -57,7 +59,9 @@ extension MembersCommand {
         @OptionGroup var operating: OperatingOptions
         @OptionGroup var common: CommonOptions
 
-        func run() async throws { try await who.put("tempMute", ["seconds": .integer(seconds)], operating, common) }
+        func run() async throws {
+            try await who.put("tempMute", ["seconds": .integer(seconds)], operating: operating, common: common)
+        }
     }
 
     /// `members blacklist ROOM USER [--off]`.
@@ -70,7 +74,9 @@ extension MembersCommand {
         @OptionGroup var operating: OperatingOptions
         @OptionGroup var common: CommonOptions
 
-        func run() async throws { try await who.put("blacklist", ["enable": .boolean(!off)], operating, common) }
+        func run() async throws {
+            try await who.put("blacklist", ["enable": .boolean(!off)], operating: operating, common: common)
+        }
     }
 
     /// `members kick ROOM USER`.
@@ -101,7 +107,7 @@ struct MemberArguments: ParsableArguments {
 
     /// Changes the member and shows what it has become.
     func put(
-        _ action: String, _ fields: [String: JSONTree], _ operating: OperatingOptions, _ common: CommonOptions
+        _ action: String, _ fields: [String: JSONTree], operating: OperatingOptions, common: CommonOptions
     ) async throws {
         let result = try await common.client().call(
             "PUT", ["rooms", room, "members", user, action], body: .object(fields.merging(operating.members) { $1 }),

@@ -83,7 +83,9 @@ struct MessagesCommand: AsyncParsableCommand {
         @OptionGroup var notifying: NotifyingOptions
         @OptionGroup var common: CommonOptions
 
-        func run() async throws { try await MessagesCommand.pin(room, messageID, enable: true, notifying, common) }
+        func run() async throws {
+            try await MessagesCommand.pin(room, messageID, enable: true, notifying: notifying, common: common)
+        }
     }
 
     struct Unpin: AsyncParsableCommand {
@@ -94,11 +96,13 @@ struct MessagesCommand: AsyncParsableCommand {
         @OptionGroup var notifying: NotifyingOptions
         @OptionGroup var common: CommonOptions
 
-        func run() async throws { try await MessagesCommand.pin(room, messageID, enable: false, notifying, common) }
+        func run() async throws {
+            try await MessagesCommand.pin(room, messageID, enable: false, notifying: notifying, common: common)
+        }
     }
 
     private static func pin(
-        _ room: String, _ messageID: String, enable: Bool, _ notifying: NotifyingOptions, _ common: CommonOptions
+        _ room: String, _ messageID: String, enable: Bool, notifying: NotifyingOptions, common: CommonOptions
     ) async throws {
         var body = notifying.members
         body["enable"] = .boolean(enable)

@@ -72,7 +72,7 @@ final class CoordinatorDesk {
 
     private func received(_ message: SwarmMessage, from worker: Worker) {
         if case .join(let version, let own, let proof, let name) = message, !worker.hasJoined {
-            return join(worker, version, own, proof, name)
+            return join(worker, version, own: own, proof: proof, name: name)
         }
         guard worker.hasJoined else {
             worker.line?.close("it has not joined")
@@ -106,7 +106,7 @@ final class CoordinatorDesk {
         }
     }
 
-    private func join(_ worker: Worker, _ version: Int, _ own: String, _ proof: String, _ name: String) {
+    private func join(_ worker: Worker, _ version: Int, own: String, proof: String, name: String) {
         strangers[ObjectIdentifier(worker)] = nil
         guard version == SwarmMessage.version, workers.count < wanted,
             secret.isProof(proof, role: "worker", nonce: worker.nonce, own: own)

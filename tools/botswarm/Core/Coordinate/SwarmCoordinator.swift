@@ -49,7 +49,7 @@ package final class SwarmCoordinator: Sendable {
         progress: @escaping @Sendable (RunProgress) -> Void
     ) async throws -> RunReport {
         do {
-            let report = try await lead(scenario, target, names, existing, progress)
+            let report = try await lead(scenario, target, names: names, existing: existing, progress: progress)
             await end()
             return report
         } catch {
@@ -59,8 +59,8 @@ package final class SwarmCoordinator: Sendable {
     }
 
     private func lead(
-        _ scenario: Scenario, _ target: SwarmTarget, _ names: BotNames, _ existing: [RoomID],
-        _ progress: @Sendable (RunProgress) -> Void
+        _ scenario: Scenario, _ target: SwarmTarget, names: BotNames, existing: [RoomID],
+        progress: @Sendable (RunProgress) -> Void
     ) async throws -> RunReport {
         guard existing.isEmpty || !scenario.needsNewRooms else {
             throw SwarmFailure(.usage, "\(scenario.name) makes its own rooms")

@@ -71,7 +71,7 @@ extension RoomLedger {
 
     /// Notes that a message without seq was seen. Returns nil, with a finding, for one that was not sent so.
     mutating func see(
-        _ claim: Claim, _ kind: SentKind, _ body: Fingerprint, _ messageID: Fingerprint?, _ sentAt: SwarmInstant?
+        _ claim: Claim, _ kind: SentKind, body: Fingerprint, messageID: Fingerprint?, sentAt: SwarmInstant?
     ) -> SentMessage? {
         meet(claim, kind, sentAt)
         guard let message = message(claim), message.kind == kind else {

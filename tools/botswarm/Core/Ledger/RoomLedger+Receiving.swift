@@ -43,7 +43,7 @@ extension RoomLedger {
         var next = since + 1
         for sighting in reply.missed {
             settle(sighting)
-            noteOrder(sighting.seq, &next, "in the missed messages since \(since)", viewer)
+            noteOrder(sighting.seq, &next, place: "in the missed messages since \(since)", viewer: viewer)
         }
         if next > reply.seq + 1 {
             note(
@@ -64,7 +64,7 @@ extension RoomLedger {
     }
 
     /// Checks that `seq` is the `next` one of a list that must not have holes.
-    private mutating func noteOrder(_ seq: UInt64, _ next: inout UInt64, _ place: String, _ viewer: Viewer) {
+    private mutating func noteOrder(_ seq: UInt64, _ next: inout UInt64, place: String, viewer: Viewer) {
         guard isPlausible(seq) else { return }
         if seq > next {
             note(.hole, "\(name(viewer)): \(Self.text(next...(seq - 1))) missing \(place)")
@@ -147,7 +147,10 @@ extension RoomLedger {
             note(.foreign, "\(name(viewer)): an unkept message that no bot has sent")
             return nil
         case .bot(let claim):
-            guard let message = see(claim, .unkept, sighting.body, sighting.messageID, sighting.sentAt) else {
+            guard
+                let message = see(
+                    claim, .unkept, body: sighting.body, messageID: sighting.messageID, sentAt: sighting.sentAt)
+            else {
                 return nil
             }
             notes?.note(unkept: claim, sighting)
@@ -169,7 +172,9 @@ extension RoomLedger {
             note(.foreign, "\(name(viewer)): a barrage that no bot has sent")
             return nil
         }
-        guard let message = see(claim, .barrage, sighting.body, nil, sighting.sentAt) else { return nil }
+        guard let message = see(claim, .barrage, body: sighting.body, messageID: nil, sentAt: sighting.sentAt) else {
+            return nil
+        }
         let stem = names.stem(of: claim.bot, claim.n)
         if sighting.count != 1 {
             note(.duplicate, "\(name(viewer)): the barrage \(stem) was sent once and counts \(sighting.count)")

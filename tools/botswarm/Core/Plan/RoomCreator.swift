@@ -41,31 +41,33 @@ package struct RoomCreator: Sendable {
         }
         var body: [UInt8] = []
         WireJSON.append(CreateRoomRequest(id: room, creator: creator, set: set), to: &body)
-        try await call("POST", "/v1/rooms", body, "creating room \(room)", key: "botswarm-\(room)")
+        try await call("POST", "/v1/rooms", body: body, what: "creating room \(room)", key: "botswarm-\(room)")
     }
 
     package func setManager(_ user: UserID, in room: RoomID) async throws(SwarmFailure) {
         try await call(
-            "PUT", "/v1/rooms/\(room)/members/\(user)/role", Array(#"{"role":"MANAGER"}"#.utf8),
-            "making \(user) a manager of \(room)", key: "botswarm-\(room)-\(user)")
+            "PUT", "/v1/rooms/\(room)/members/\(user)/role", body: Array(#"{"role":"MANAGER"}"#.utf8),
+            what: "making \(user) a manager of \(room)", key: "botswarm-\(room)-\(user)")
     }
 
     // MARK: - Tallies
 
     package func makeTally(_ key: String, in room: RoomID) async throws(SwarmFailure) {
         try await call(
-            "PUT", "/v1/rooms/\(room)/tallies/\(key)", Array(#"{"by":"SERVER"}"#.utf8), "making the tally \(key)",
+            "PUT", "/v1/rooms/\(room)/tallies/\(key)", body: Array(#"{"by":"SERVER"}"#.utf8),
+            what: "making the tally \(key)",
             key: "botswarm-\(room)-\(key)")
     }
 
     /// Adds to a tally, once under its key.
     package func give(_ delta: Int64, to key: String, in room: RoomID, id: String) async throws(SwarmFailure) {
         try await call(
-            "POST", "/v1/rooms/\(room)/tallies/\(key)/add", Array(#"{"delta":\#(delta)}"#.utf8), "a gift", key: id)
+            "POST", "/v1/rooms/\(room)/tallies/\(key)/add", body: Array(#"{"delta":\#(delta)}"#.utf8), what: "a gift",
+            key: id)
     }
 
     package func totals(of room: RoomID) async throws(SwarmFailure) -> [String: Int64] {
-        let answer = try await call("GET", "/v1/rooms/\(room)/tallies", [], "reading tallies", key: nil)
+        let answer = try await call("GET", "/v1/rooms/\(room)/tallies", body: [], what: "reading tallies", key: nil)
         guard let result = try? WireJSON.decode(TalliesResult.self, from: answer, limits: false) else {
             throw SwarmFailure(.unreachable, "the tallies of \(room) can't be read")
         }
@@ -77,12 +79,12 @@ package struct RoomCreator: Sendable {
     /// Tries one server after another.
     @discardableResult
     private func call(
-        _ method: String, _ path: String, _ body: [UInt8], _ what: String, key: String?
+        _ method: String, _ path: String, body: [UInt8], what: String, key: String?
     ) async throws(SwarmFailure) -> [UInt8] {
         var complaint = "no server"
         for server in servers {
             do {
-                return try await send(method, server, path, body, what, key)
+                return try await send(method, server, path: path, body: body, what: what, key: key)
             } catch {
                 guard error.code == .unreachable else { throw error }
                 complaint = error.message
@@ -92,7 +94,7 @@ package struct RoomCreator: Sendable {
     }
 
     private func send(
-        _ method: String, _ server: String, _ path: String, _ body: [UInt8], _ what: String, _ key: String?
+        _ method: String, _ server: String, path: String, body: [UInt8], what: String, key: String?
     ) async throws(SwarmFailure) -> [UInt8] {
         var request = HTTPClientRequest(
             url: "http://\(server)\(path)", timeoutMilliseconds: Self.timeoutMilliseconds,

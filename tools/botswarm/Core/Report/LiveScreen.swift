@@ -28,13 +28,13 @@ package struct LiveScreen: Sendable {
             "",
             Self.row(["", "a second", "in all", "", "p50", "p90", "p99"]),
         ]
-        lines.append(row("sends", \.sent, counters.sent))
-        lines.append(row("acks", \.acked, counters.acked, .ack))
-        lines.append(row("deliveries", \.delivered, counters.delivered, .receipt))
-        lines.append(row("barrage", \.barrage, counters.barrageDelivered))
-        lines.append(row("entered", \.entered, counters.entered, .enter))
-        lines.append(row("lost", \.lost, counters.reconnects))
-        lines.append(row("errors", \.errors, counters.errorCount))
+        lines.append(row("sends", \.sent, all: counters.sent))
+        lines.append(row("acks", \.acked, all: counters.acked, kind: .ack))
+        lines.append(row("deliveries", \.delivered, all: counters.delivered, kind: .receipt))
+        lines.append(row("barrage", \.barrage, all: counters.barrageDelivered))
+        lines.append(row("entered", \.entered, all: counters.entered, kind: .enter))
+        lines.append(row("lost", \.lost, all: counters.reconnects))
+        lines.append(row("errors", \.errors, all: counters.errorCount))
         lines.append("")
         lines.append("  deliveries  " + plot)
         lines.append("  open requests \(counters.outstanding), stopped \(counters.stopped)" + (codes(counters)))
@@ -42,8 +42,8 @@ package struct LiveScreen: Sendable {
     }
 
     private func row(
-        _ name: String, _ count: KeyPath<TimelineSample.Counts, UInt64>, _ all: UInt64,
-        _ kind: LatencyKind? = nil
+        _ name: String, _ count: KeyPath<TimelineSample.Counts, UInt64>, all: UInt64,
+        kind: LatencyKind? = nil
     ) -> String {
         var cells = [name, sample.map { Figure.short(Self.rate($0.counts[keyPath: count], $0)) } ?? "–"]
         cells += [Figure.grouped(all), ""]
