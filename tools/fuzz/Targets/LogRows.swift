@@ -52,7 +52,7 @@ extension FuzzTarget {
         for kind: UInt8 in 0..<3 { seeds.append([4, 1, 0, 3, 0, 9, 0, 5, 0, kind, 1, 2, 3]) }
         for flags: UInt8 in [0x00, 0xFF, 0x15, 0x2A] { seeds.append([6, flags, 5, 2, 0, 9, 1, 1, 2, 3]) }
         seeds.append([5, 100] + writeAheadLog(pages: [[1], [2], [3]], commits: 0b110, isBigEndian: true))
-        let log = GroupLog()
+        let log = GroupEntries()
         log.isNew = true
         var change = GroupChange(log)
         change.set(HardState(term: 2, votedFor: a))
@@ -155,7 +155,7 @@ extension FuzzTarget {
         }
     }
 
-    private static func replay(_ blocks: [UInt8]) throws(LogDamage) -> [GroupID: GroupLog] {
+    private static func replay(_ blocks: [UInt8]) throws(LogDamage) -> [GroupID: GroupEntries] {
         let replay = LogReplay(entriesMax: 10_000)
         let result: Result<Void, LogDamage> = blocks.withUnsafeBytes { bytes in
             do throws(LogDamage) {
