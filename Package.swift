@@ -63,7 +63,7 @@ let package = Package(
             name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CShims", dependencies: ["CSQLite"]),
-        // Of programs that run long, and of no library: an app that embeds the SDK has its own allocator.
+        // Only programs that run long depend on it: an app that embeds the SDK has its own allocator.
         .target(name: "CAllocator", linkerSettings: [.linkedLibrary("jemalloc")]),
         .target(
             name: "CBuildRevision", cSettings: [.define("CHATROOM_BUILD_REVISION", to: "\"\(revision)\"")]),

@@ -123,13 +123,17 @@ package final class ClusterNodes: Sendable {
     }
 
     private func askOwed(of other: NodeID) {
-        let questions = owed.withLock { $0.take(of: other, at: .now) }
-        guard !questions.isEmpty else { return }
-        Task {
-            for question in questions {
-                guard case .failure = await result(of: question, other) else { continue }
-                owed.withLock { $0.add(question, to: other, at: .now) }
+        let rest = owed.withLock { $0.take(of: other, at: .now) }[...]
+        guard !rest.isEmpty else { return }
+        Task { [rest] in
+            var rest = rest
+            while let next = rest.first {
+                // A node that does not answer one is asked no other before it is reached again.
+                guard case .success = await result(of: next.question, other) else { break }
+                rest.removeFirst()
             }
+            let unanswered = rest
+            if !unanswered.isEmpty { owed.withLock { $0.putBack(unanswered, to: other) } }
         }
     }
 

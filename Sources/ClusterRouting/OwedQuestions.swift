@@ -5,12 +5,13 @@ import RoomProtocol
 ///
 /// A node that stands still serves its clients again as soon as it goes on. An order that was given meanwhile must reach it then.
 struct OwedQuestions: Sendable {
-    /// For so long a node is owed a question. Later its clients have long gone elsewhere, where the order holds.
-    static let life = Duration.seconds(600)
+    /// A node is owed a question for this time at most. Later its clients have gone elsewhere, where the order holds, and the
+    /// user may have begun sessions that the order does not mean.
+    static let life = Duration.seconds(60)
     /// So many of one node at most; the oldest goes first.
     static let questionsMax = 1_000
 
-    private struct Owed: Sendable {
+    struct Owed: Sendable {
         var question: NodeQuestion
         var end: ContinuousClock.Instant
     }
@@ -18,15 +19,18 @@ struct OwedQuestions: Sendable {
     private var byNode: [NodeID: [Owed]] = [:]
 
     mutating func add(_ question: NodeQuestion, to node: NodeID, at now: ContinuousClock.Instant) {
-        var owed = byNode[node] ?? []
-        owed.removeAll { $0.end <= now }
-        if owed.count == Self.questionsMax { owed.removeFirst() }
-        owed.append(Owed(question: question, end: now + Self.life))
-        byNode[node] = owed
+        byNode[node, default: []].removeAll { $0.end <= now }
+        putBack([Owed(question: question, end: now + Self.life)], to: node)
+    }
+
+    /// These were taken and not answered. They keep their end.
+    mutating func putBack(_ owed: some Sequence<Owed>, to node: NodeID) {
+        let all = byNode[node, default: []] + owed
+        byNode[node] = Array(all.suffix(Self.questionsMax))
     }
 
     /// Those that the node is asked now, the oldest first. They are owed no more.
-    mutating func take(of node: NodeID, at now: ContinuousClock.Instant) -> [NodeQuestion] {
-        (byNode.removeValue(forKey: node) ?? []).filter { $0.end > now }.map(\.question)
+    mutating func take(of node: NodeID, at now: ContinuousClock.Instant) -> [Owed] {
+        (byNode.removeValue(forKey: node) ?? []).filter { $0.end > now }
     }
 }

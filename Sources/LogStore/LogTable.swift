@@ -2,7 +2,7 @@ import Consensus
 import SQLite
 
 /// The log's tables. Entries of all groups go to the end of one table, because a table keyed by group and index
-/// touches a page per group and commit, which costs a third of the throughput (`docs/DECISIONS.md`).
+/// touches a page per group and commit, which costs a third of the throughput (measured).
 final class LogTable {
     /// "CRlg", so that tools can tell what the file is.
     static let applicationID: Int64 = 0x4352_6C67

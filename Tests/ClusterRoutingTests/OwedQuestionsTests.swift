@@ -46,6 +46,9 @@ import Testing
         let now = ContinuousClock.now
         owed.add(.endSessions(of: user), to: other, at: now)
         owed.add(.status, to: other, at: now + .seconds(1))
+        let taken = owed.take(of: other, at: now)
+        #expect(taken.count == 2)
+        owed.putBack(taken, to: other)
         #expect(owed.take(of: other, at: now + OwedQuestions.life).count == 1)
         #expect(owed.take(of: other, at: now + .seconds(2)).isEmpty)
         for _ in 0..<OwedQuestions.questionsMax + 5 { owed.add(.endSessions(of: user), to: other, at: now) }

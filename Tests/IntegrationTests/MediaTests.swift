@@ -447,7 +447,7 @@ extension IntegrationTests.ClusterTests {
             let ann = try await TestClient.entered(cluster.nodes[0], "sender-to-full", room)
             let names = try cluster.nodes.map { try #require(NodeID(cluster.name(of: $0))) }
             let fullName = try #require(NodeID(cluster.name(of: full)))
-            // Of random places one has the full node among its first two, sooner or later.
+            // Places are random: sooner or later one has the full node among its first two.
             var wasMeant = 0
             while wasMeant < 2 {
                 let ticket = try await ann.upload(room, Single.png)
