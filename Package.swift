@@ -264,7 +264,7 @@ let package = Package(
         tests("ConsensusTests", ["Consensus"], exclude: ["Transcripts"]),
         tests("ShardPlacementTests", ["ShardPlacement", "ChatModel", "Consensus"]),
         tests("ChatModelTests", ["ChatModel"]),
-        tests("WireTests", ["ChatModel", "Wire", "RoomProtocol", "WaitTestKit"]),
+        tests("WireTests", ["ChatModel", "Wire", "RoomCore", "RoomProtocol", "WaitTestKit"]),
         tests("HTTPWebSocketTests", ["ChatModel", "HTTPWebSocket", "StorageTestKit", "WaitTestKit"]),
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),

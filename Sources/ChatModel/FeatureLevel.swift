@@ -69,12 +69,15 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case search
     /// Messages of before: the command `importMessages` with its result.
     case imports
+    /// The sessions of a leader's node are known to other replicas: `PresenceUpdate` on the link.
+    case presence
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .owedRows, .lives, .search, .imports:
+            .polls, .reports, .held, .owedRows, .lives, .search, .imports,
+            .presence:
             FeatureLevel(2)
         }
     }
@@ -82,7 +85,9 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports: nil
+        case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports,
+            .presence:
+            nil
         case .seats: "seats"
         case .pins: "pin"
         case .amend: "amend"

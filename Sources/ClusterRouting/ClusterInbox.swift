@@ -153,6 +153,8 @@ package final class ClusterInbox {
         case .recount(let recount): router.current?.rooms.receive(recount, from: node)
         case .uses(let uses): router.current?.gateway.hear(uses)
         case .takenOver(let sessions): router.current?.gateway.end(copiesOf: sessions)
+        case .presence(let update):
+            for update in refusals.believable([update], from: node) { router.current?.rooms.receive(update) }
         case .bodyRequest(let request): intake?.answer(request, of: node)
         // Taken by the intake.
         case .body, .bodiesGone: break

@@ -134,6 +134,11 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
         }
     }
 
+    package func replicate(_ update: PresenceUpdate, to nodes: [NodeID]) {
+        let payloads = NodePayload.payloads(of: .presence(update))
+        for node in nodes { send(payloads, on: .calls, to: node) }
+    }
+
     package func ask(_ request: TallyRequest, of node: NodeID) {
         if node == self.node {
             current?.rooms.receive(request, from: node)
@@ -223,7 +228,10 @@ package final class ClusterRouter: RoomRouter, PublicationSink, ConsensusTranspo
     /// Sends a message in order behind those of its lane. When the lane is full, the connection is ended: with its next
     /// beginning all that matters is said anew.
     func send(_ message: NodeMessage, on lane: LinkLane, to node: NodeID) {
-        let payloads = NodePayload.payloads(of: message)
+        send(NodePayload.payloads(of: message), on: lane, to: node)
+    }
+
+    private func send(_ payloads: [[UInt8]], on lane: LinkLane, to node: NodeID) {
         onSender { sender in
             for payload in payloads where !sender.send(payload, on: lane, to: node) {
                 if Self.isStream(lane) { sender.drop(node, because: Self.doesNotKeepUp) }

@@ -41,6 +41,11 @@ package struct PeerRefusals: Sendable {
         believable(pulses, from: node) { $0.term }
     }
 
+    /// The same with who is at a leader's node.
+    func believable(_ updates: [PresenceUpdate], from node: NodeID) -> [PresenceUpdate] {
+        believable(updates, from: node) { $0.term }
+    }
+
     /// The same with a snapshot that comes, which has not been handed over yet.
     func admits(_ message: ReplicationMessage, from node: NodeID) -> Bool {
         guard case .beginSnapshot(let mark) = message.body else { return true }
@@ -79,6 +84,7 @@ package struct PeerRefusals: Sendable {
         case .requests(let requests): named = requests.first { $0.node != node }?.node
         case .question(_, .join(let record)): named = record.node == node ? nil : record.node
         case .question(_, .devices(let news)): named = news.node == node ? nil : news.node
+        case .presence(let update): named = update.node == node ? nil : update.node
         case .answers, .publications, .leads, .question, .answer, .body, .bodyRequest, .bodiesGone, .pulses,
             .tallyRequest, .tallies, .recount, .uses, .takenOver:
             named = nil

@@ -64,6 +64,7 @@ public struct Presence: Sendable {
     private var digest = EnterExitDigest()
     private var pushedOnline: Int64 = 0
     private var onlinePushedAt: Timestamp?
+    private var changes = PresenceChanges()
 
     public init(policy: RoomPolicy) { self.policy = policy }
 
@@ -155,6 +156,7 @@ public struct Presence: Sendable {
             same.laneNumber = visitor.laneNumber
             same.encoding = visitor.encoding
             visitors[visitor.key] = same
+            changes.note(visitor.key)
             stays.update(visitor.user) { if $0.newest == visitor.key { $0.profile = visitor.profile } }
             return []
         }
@@ -271,10 +273,10 @@ public struct Presence: Sendable {
         let gone = visitors.entries.map(\.value).sorted {
             ($0.enteredAt, $0.user, $0.key.session.text) < ($1.enteredAt, $1.user, $1.key.session.text)
         }
-        let (policy, nextOrdinal, nextMessage) = (policy, nextOrdinal, nextMessage)
-        self = Presence(policy: policy)
-        self.nextOrdinal = nextOrdinal
-        self.nextMessage = nextMessage
+        let former = self
+        self = Presence(policy: former.policy)
+        (nextOrdinal, nextMessage, changes) = (former.nextOrdinal, former.nextMessage, former.changes)
+        changes.noteEmptied()
         return gone
     }
 
@@ -317,7 +319,18 @@ public struct Presence: Sendable {
     public mutating func setProfile(_ user: UserID, _ profile: Profile) {
         guard let stay = stays[user] else { return }
         stays.update(user) { $0.profile = profile }
-        for key in stay.others + [stay.newest] { visitors.update(key) { $0.profile = profile } }
+        for key in stay.others + [stay.newest] {
+            visitors.update(key) { $0.profile = profile }
+            changes.note(key)
+        }
+    }
+
+    /// The session's node says what it shows: another replica had not heard of its last change.
+    public mutating func setProfile(of key: PresenceKey, _ profile: Profile, notifyExt: String?) {
+        guard let visitor = visitors[key] else { return }
+        visitors.update(key) { ($0.profile, $0.notifyExt) = (profile, notifyExt) }
+        changes.note(key)
+        stays.update(visitor.user) { if $0.newest == key { $0.profile = profile } }
     }
 
     /// A session now receives on another connection, maybe on another loop of its node.
@@ -349,6 +362,7 @@ public struct Presence: Sendable {
 
     private mutating func count(_ visitor: Visitor, by change: Int) {
         guard !visitor.isRobot else { return }
+        changes.note(visitor.key)
         let sharing = (viewersByEncoding[visitor.encoding] ?? 0) + change
         viewersByEncoding[visitor.encoding] = sharing == 0 ? nil : sharing
         let number = SampleHash.sender(visitor.key.session)
@@ -430,6 +444,31 @@ public struct Presence: Sendable {
         case .all: true
         case .fixedOnly: isFixed
         case .none: false
+        }
+    }
+
+    // MARK: - Replication
+
+    /// From here on changes of that node's sessions are noted, for other replicas; nil: no more.
+    public mutating func replicate(_ node: NodeID?) { if changes.node != node { changes = PresenceChanges(of: node) } }
+
+    /// Whether there are changes that other replicas have not been told of.
+    public var hasChanges: Bool { !changes.isEmpty }
+
+    /// Another replica knows nothing yet: it is told of all sessions of the node.
+    public mutating func noteAll() {
+        guard let node = changes.node else { return }
+        for lane in lanes where lane.node == node {
+            guard let keys = keysByLane[lane] else { continue }
+            for entry in keys.entries { changes.note(entry.key) }
+        }
+    }
+
+    /// The oldest changes that other replicas have not been told of, as they are now: at most so many.
+    public mutating func takeChanges(max: Int) -> [PresenceChange] {
+        changes.take(max: max).map { key in
+            guard let key else { return .emptied }
+            return visitors[key].map { .here($0) } ?? .gone(key.session)
         }
     }
 

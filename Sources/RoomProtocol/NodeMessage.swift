@@ -32,6 +32,8 @@ public enum NodeMessage: Sendable, Equatable {
     case uses([UserUse])
     /// The sending node has taken these sessions up: a node that holds an older copy of one ends it.
     case takenOver([TakenSession])
+    /// The sending node leads the shard, and has sessions in its rooms.
+    case presence(PresenceUpdate)
 }
 
 /// A message from another node that can't be understood.

@@ -40,6 +40,7 @@ public enum NodePayload {
         /// 1 were calls, in another form.
         case requests = 17
         case takenOver = 18
+        case presence = 19
     }
 
     /// The message in as many payloads as it takes, in order; none for an empty list. The payloads of one message must
@@ -92,6 +93,7 @@ public enum NodePayload {
             var writer = PayloadWriter([Kind.takenOver.rawValue])
             for session in sessions { writer.append { WireProtobuf.appendDelimited(session, to: &$0) } }
             return writer.finish()
+        case .presence(let update): return single(.presence, WiredPresence(update)) ?? []
         }
     }
 

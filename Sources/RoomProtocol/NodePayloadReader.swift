@@ -72,6 +72,7 @@ public struct NodePayloadReader: Sendable {
                 var sessions: [TakenSession] = []
                 while !cursor.isAtEnd { sessions.append(try cursor.delimited(TakenSession.self)) }
                 return .takenOver(sessions)
+            case .presence: return .presence(try cursor.rest(WiredPresence.self).update)
             case .part: throw NodeMessageError(.malformed, "a part of a part")
             }
         }

@@ -92,6 +92,9 @@ public protocol PublicationSink: Sendable {
     func answer(_ answers: [NodeID: [ServerAnswer]])
     /// Answers a lane of that node, behind what the shard's rooms have told.
     func notify(_ tallies: ShardTallies, to node: NodeID)
+    /// Tells other replicas of a shard that this node leads who is here. In order for each; nobody is told when it gets
+    /// lost with the connection.
+    func replicate(_ update: PresenceUpdate, to nodes: [NodeID])
 }
 
 extension PublicationSink {

@@ -3,15 +3,17 @@ import Wire
 
 extension ClientEncoding {
     /// On the wire.
-    fileprivate var number: UInt32 {
+    var number: UInt32 {
         switch self {
         case .json: 1
         case .protobuf: 2
         }
     }
 
-    fileprivate init?(number: UInt32) {
-        guard let known = Self.allCases.first(where: { $0.number == number }) else { return nil }
+    init(wired number: UInt32) throws(ChatError) {
+        guard let known = Self.allCases.first(where: { $0.number == number }) else {
+            throw ChatError(.badParameter, "there is no encoding \(number)")
+        }
         self = known
     }
 }
@@ -119,10 +121,7 @@ private struct WiredSessionOrigin: WireMessage {
         try walker.required(3, "session", &origin.address.session)
         try walker.required(4, "encoding", &encoding)
         guard W.isDecoding else { return }
-        guard let known = ClientEncoding(number: encoding) else {
-            throw ChatError(.badParameter, "there is no encoding \(encoding)")
-        }
-        (origin.address.lane, origin.address.encoding) = (Int(lane), known)
+        (origin.address.lane, origin.address.encoding) = (Int(lane), try ClientEncoding(wired: encoding))
     }
 
     private mutating func walkCaller<W: FieldWalker>(_ walker: inout W) throws(ChatError) {

@@ -12,6 +12,8 @@ struct Graces {
     /// Sessions whose node can't be reached, and when their grace ends.
     private(set) var unreachable: [PresenceKey: Timestamp] = [:] { didSet { unreachableVersion &+= 1 } }
     private(set) var unreachableVersion: UInt64 = 0
+    /// Those of them that this leader has from the former one, of whose node they are, and that it has not heard of yet.
+    private(set) var inherited: Set<PresenceKey> = []
     /// Not later than the first end of those graces; nil: there is none.
     private(set) var nextEnd: Timestamp?
     /// Those whose grace was over when it was last looked: a lost node may have had very many.
@@ -46,10 +48,17 @@ struct Graces {
         nextEnd = min(nextEnd ?? end, end)
     }
 
+    /// The same of a session that this leader has from the former one.
+    mutating func inherit(_ key: PresenceKey, until end: Timestamp) {
+        begin(key, until: end)
+        inherited.insert(key)
+    }
+
     /// The session is here, or nobody waits for it any more.
     mutating func end(_ key: PresenceKey) {
         guard !unreachable.isEmpty else { return }
         unreachable[key] = nil
+        inherited.remove(key)
         if unreachable.isEmpty { nextEnd = nil }
     }
 
@@ -63,6 +72,7 @@ struct Graces {
             // It may have been announced meanwhile, or be lost anew.
             guard let end = unreachable[key], end <= now else { continue }
             unreachable[key] = nil
+            inherited.remove(key)
             return key
         }
         return nil

@@ -28,6 +28,7 @@ final class LoopHost {
     private var secondsSinceCleaning = 0
     private let checkpointSeconds: Int
     private var reportedActive = 0
+    private var reportedReplicated = 0
     /// The shards whose rooms are still to be looked at, for what is due at that time.
     private var look: (shards: [ShardHost], time: Timestamp) = ([], Timestamp(0))
     private var pace = ProposalPace()
@@ -98,6 +99,7 @@ final class LoopHost {
                 shard.closeBarrageWindows()
                 shard.publishTotals()
                 shard.tickReplica()
+                shard.replicatePresence()
             }
         }
     }
@@ -230,6 +232,8 @@ final class LoopHost {
     /// Consensus messages of other nodes for the shards of this loop.
     func receive(_ messages: [RaftMessage]) { driver.receive(messages) }
 
+    func receive(_ update: PresenceUpdate) { shards[update.shard]?.receive(update) }
+
     func receive(_ message: ReplicationMessage, from node: NodeID, _ shard: ShardID) {
         shards[shard]?.receive(message, from: node)
     }
@@ -292,15 +296,17 @@ final class LoopHost {
 
     private func everySecond() {
         secondsSinceCleaning += 1
-        var active = 0
+        var (active, replicated) = (0, 0)
         for shard in shards.values {
             shard.tick()
             active += shard.activeCount
+            replicated += shard.presenceReplica.count
             // Day files go within an hour after their last row has expired (PROTOCOL.md, "History").
             if secondsSinceCleaning >= 600 { shard.storage.removeExpiredFiles() }
         }
         context.figures.activeRooms.add(active - reportedActive)
-        reportedActive = active
+        context.figures.replicatedSessions.add(replicated - reportedReplicated)
+        (reportedActive, reportedReplicated) = (active, replicated)
         if secondsSinceCleaning >= 600 { secondsSinceCleaning = 0 }
         // Each shard has its turn before any has its next one.
         guard look.shards.isEmpty else { return }

@@ -12,6 +12,7 @@ extension RoomActor {
     func announce(_ stay: Stay, _ call: SessionOrigin, _ key: PresenceKey) {
         // Connected again, its node announces it again.
         guard !isLost(key.node) else { return }
+        if graces.inherited.contains(key) { presence.setProfile(of: key, stay.profile, notifyExt: stay.notifyExt) }
         graces.end(key)
         let lane = Lane(node: call.address.node, number: call.address.lane)
         guard presence.visitor(key) == nil else {
@@ -22,7 +23,7 @@ extension RoomActor {
             if let visitor = presence.visitor(key) { publishVoice(of: visitor, at: context.now()) }
             return
         }
-        if let cause = exclusion(of: call.caller, stay) {
+        if let cause = exclusion(of: call.caller.user, since: stay.enteredAt) {
             return stream.notify(lane, .kicked(key.session, cause.reason, ext: cause.ext))
         }
         var visitor = Visitor(
@@ -46,6 +47,37 @@ extension RoomActor {
         holdIfThrownOut(visitor.user, key)
         suspend(lane, isNew: isNew)
         publishVoice(of: visitor, at: context.now())
+    }
+
+    // MARK: - The former leader's own sessions
+
+    /// Sessions that were at the former leader's node: in their grace until that node announces them, or they enter by
+    /// another one. Those that are here by now, or were put out, are left out.
+    func inherit(_ visitors: some Sequence<Visitor>, until end: Timestamp) {
+        for visitor in visitors {
+            guard presence.visitor(visitor.key) == nil, presence.otherCopy(of: visitor.key, visitor.user) == nil,
+                exclusion(of: visitor.user, since: visitor.enteredAt) == nil,
+                !presence.isSuperseded(visitor, ledSince: ledSince)
+            else { continue }
+            var visitor = visitor
+            visitor.isAway = true
+            if !presence.lanes.contains(visitor.lane) { stream.missAll(visitor.lane) }
+            perform(presence.announce(visitor, role: role(of: visitor)))
+            graces.inherit(visitor.key, until: end)
+            holdIfThrownOut(visitor.user, visitor.key)
+        }
+        stream.encodings.formUnion(presence.encodings)
+        touch()
+    }
+
+    /// The lane has announced all of its sessions. Others that the former leader had there had left before, and it has
+    /// told everybody so.
+    private func endInherited(of lane: Lane) {
+        guard graces.inherited.first?.node == lane.node else { return }
+        for key in graces.inherited where presence.visitor(key)?.lane == lane {
+            graces.end(key)
+            perform(presence.exit(key, notify: .none, at: context.now()))
+        }
     }
 
     // MARK: - Copies of a session
@@ -98,27 +130,26 @@ extension RoomActor {
     }
 
     /// Why somebody who was here is not any more; nil for whoever is.
-    private func exclusion(of caller: Caller, _ stay: Stay) -> PutOut? {
+    private func exclusion(of user: UserID, since enteredAt: Timestamp) -> PutOut? {
         // It belongs to an earlier room of this name.
-        guard let info = state.info, !info.closed, stay.enteredAt >= info.createdAt,
-            !state.everybodyKicked(since: stay.enteredAt)
+        guard let info = state.info, !info.closed, enteredAt >= info.createdAt,
+            !state.everybodyKicked(since: enteredAt)
         else { return PutOut(.roomClosed) }
-        return putOut(caller, since: stay.enteredAt)
+        return putOut(user, since: enteredAt)
     }
 
     /// Why somebody who was here a moment ago was put out; nil for whoever went otherwise.
     func recentExclusion(of caller: Caller) -> PutOut? {
         guard let info = state.info, !info.closed else { return PutOut(.roomClosed) }
         // It has been told of an earlier leader's kicks, or is when it is announced.
-        return putOut(caller, since: max(ledSince, context.now().adding(seconds: -context.policy.graceSeconds)))
+        return putOut(caller.user, since: max(ledSince, context.now().adding(seconds: -context.policy.graceSeconds)))
     }
 
     /// Known as long as an answer is; later the gateway has heard of it, or is gone. A user who may not be here is out,
     /// whenever that happened.
-    private func putOut(_ caller: Caller, since time: Timestamp) -> PutOut? {
-        let known = kicked(caller.user, since: time)
-        guard known == nil, let record = state.memberRecord(of: caller.user),
-            state.isBarred(caller.user, at: context.now())
+    private func putOut(_ user: UserID, since time: Timestamp) -> PutOut? {
+        let known = kicked(user, since: time)
+        guard known == nil, let record = state.memberRecord(of: user), state.isBarred(user, at: context.now())
         else { return known }
         return PutOut(record.blacklisted ? .blacklisted : .byManager)
     }
@@ -157,6 +188,7 @@ extension RoomActor {
     /// Shows a lane what its viewers have not been shown, as far as the tail has it; from here on they see what all
     /// see.
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
+        endInherited(of: lane)
         stream.follow(place, lane, number: number, room: id, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
         stream.notify(lane, .silence(desk.toldMuted))
         publishTotals(to: lane)

@@ -62,6 +62,7 @@ struct RoomFigures: Sendable {
     let barrageShown: Counter
     let barrageSkipped: Counter
     let activeRooms: Counter
+    let replicatedSessions: Counter
     let entersPutOff: Counter
     /// From a room's taking up a send until its ack, the log's sync included.
     let ack: DurationHistogram
@@ -94,6 +95,9 @@ struct RoomFigures: Sendable {
             "chatroom_admission_put_off_total", "Newcomers who were told to come again later, by step.",
             labels: [("step", "room")])
         activeRooms = metrics.gauge("chatroom_rooms_active", "Rooms in memory.")
+        replicatedSessions = metrics.gauge(
+            "chatroom_sessions_replicated",
+            "Sessions of rooms' leaders that this node would go on with, should the leader's node be lost.")
         acked = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "acked")])
         refused = metrics.counter("chatroom_sends_total", "Messages by result.", labels: [("result", "refused")])
         barrageShown = metrics.counter("chatroom_barrage_total", "Barrage items.", labels: [("result", "shown")])

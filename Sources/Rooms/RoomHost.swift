@@ -194,6 +194,11 @@ public final class RoomHost: Sendable {
         onLoop(Int(request.shard.number) % loops.count) { $0.receive(request, from: node) }
     }
 
+    /// The leader of a shard says who is at its node.
+    public func receive(_ update: PresenceUpdate) {
+        onLoop(Int(update.shard.number) % loops.count) { $0.receive(update) }
+    }
+
     /// A lane of a node, maybe this one, announces its sessions of some rooms anew, in the order of its calls.
     public func receive(_ recount: LaneRecount, from node: NodeID) {
         var byLoop: [Int: [(ShardID, RoomID)]] = [:]

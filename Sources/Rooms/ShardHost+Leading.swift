@@ -56,6 +56,7 @@ extension ShardHost {
             room.assumeIsolated { $0.lead(at: now) }
             publisher.markDirty(room)
         }
+        beginInheriting(at: now)
         context.sink.onLeading(ShardNotice(shard: shard, term: log.term))
     }
 
@@ -73,6 +74,8 @@ extension ShardHost {
         agenda.removeAll()
         rooms.removeActive()
         roomsToRecover = []
+        presenceSender = PresenceSender()
+        (inherited, inheriting) = ([:], [])
         context.sink.onLeadingEnded(shard)
     }
 
@@ -82,8 +85,10 @@ extension ShardHost {
         // Connected again, it says anew who is here, and asks again what has no answer.
         _ = rooms.takeWaiting { $0.key?.node == node }
         early.removeAll { $0.key?.node == node }
-        guard ledTerm != nil else { return }
         let now = context.now()
+        presenceReplica.onNodeLost(node, at: now, seconds: context.policy.graceSeconds)
+        presenceSender.forget(node)
+        guard ledTerm != nil else { return }
         for room in rooms.active {
             room.assumeIsolated { $0.lose(node, at: now) }
             publisher.markDirty(room)
@@ -97,6 +102,7 @@ extension ShardHost {
         if let leader = log.leader.flatMap({ NodeID($0.node) }), !log.isLeader {
             let notice = ShardNotice(shard: shard, term: log.term)
             followed.follow(leader, notice)
+            presenceReplica.onLeader(term: log.term, at: context.now(), seconds: context.policy.graceSeconds)
             context.sink.onLeaderConfirmed(leader, notice)
         } else if log.isLeader {
             followed.forget()

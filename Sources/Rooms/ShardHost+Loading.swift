@@ -53,7 +53,12 @@ extension ShardHost {
         if let time = room.assumeIsolated({ $0.newestTime }) { proposals.raiseStamp(to: time) }
         let waiting = rooms.endLoading(id, room)
         // Nobody may have called it: what is due in it is to be noted all the same.
-        room.assumeIsolated { $0.touch() }
+        let node = presenceSender.isOn ? context.node : nil
+        room.assumeIsolated { room in
+            room.presence.replicate(node)
+            room.touch()
+        }
+        inherit(into: id)
         collect(room)
         applyCommitted()
         fetchRooms()
@@ -111,7 +116,7 @@ extension ShardHost {
             me.loop.execute {
                 // An unreadable catalogue is tried again in the next second.
                 guard case .success(let found) = result else { return me.value.hasFoundRoomsToRecover = false }
-                me.value.roomsToRecover = found.map(\.room)
+                me.value.roomsToRecover += found.map(\.room)
                 me.value.loadRoomsToRecover()
             }
         }
@@ -124,7 +129,7 @@ extension ShardHost {
         }
     }
 
-    private static let roomsToRecoverMax = 5_000
+    static let roomsToRecoverMax = 5_000
 
     /// Deadlines of rooms that are not in memory: the rows say which.
     func expireDue(_ now: Timestamp) {

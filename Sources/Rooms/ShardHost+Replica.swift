@@ -28,7 +28,10 @@ extension ShardHost: ShardApplier {
     func receive(_ message: ReplicationMessage, from node: NodeID) { replica?.receive(message, from: node) }
 
     /// A node is connected that was not before.
-    func reached(_ node: NodeID) { replica?.reached(node) }
+    func reached(_ node: NodeID) {
+        replica?.reached(node)
+        presenceSender.forget(node)
+    }
 
     /// Every 100 ms.
     func tickReplica() {
@@ -71,6 +74,7 @@ extension ShardHost: ShardApplier {
         publisher.forgetRooms()
         agenda.removeAll()
         roomsToRecover = []
+        (inherited, inheriting) = ([:], [])
         refusals.refuse(waiting)
         refusals.refuse(takeEarly())
     }

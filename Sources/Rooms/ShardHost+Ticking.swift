@@ -24,9 +24,13 @@ extension ShardHost {
         }
         // Another leader would not know who is in a grace here, and nobody would see them leave.
         keeper.step(log, own: context.server, context.cluster, mayHandOver: ClusterView.ticks() >= gracesEnd)
+        let now = context.now()
+        presenceReplica.forgetOutdated(at: now)
         guard ledTerm != nil else { return }
+        choosePresenceReplicas()
+        endInheriting(at: now)
         webhook?.tick()
-        expireDue(context.now())
+        expireDue(now)
         countDeletedRooms()
         if !hasFoundRoomsToRecover {
             hasFoundRoomsToRecover = true

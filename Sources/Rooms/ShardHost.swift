@@ -48,6 +48,12 @@ final class ShardHost: GroupLogDelegate {
     var hasFoundRoomsToRecover = false
     /// Rooms that a new leader must look at and has not loaded yet.
     var roomsToRecover: [RoomID] = []
+    var presenceSender = PresenceSender()
+    var presenceReplica = PresenceReplica()
+    /// Sessions at the former leader's node that are not in their rooms yet, which have to be loaded or wait for a turn.
+    var inherited: [RoomID: [Visitor]] = [:]
+    /// Those of the rooms that are in memory.
+    var inheriting: [RoomID] = []
     var checkpointedIndex: UInt64
     var isCheckpointing = false
     private(set) var replica: ReplicaDriver?
@@ -285,6 +291,7 @@ final class ShardHost: GroupLogDelegate {
         let (isLed, now) = (ledTerm != nil, context.now())
         return publisher.publish(term: ledTerm ?? log.term, untilNanoseconds: end) { room in
             agenda.note(room, isLed: isLed, at: now)
+            notePresence(of: room)
         }
     }
 

@@ -10,6 +10,7 @@ extension IntegrationTests {
         /// Name, kind, and a label that its series have. `chatroom_webhook_lag_seconds` comes with webhooks.
         static let stable: [(name: String, kind: String, labels: [String])] = [
             ("chatroom_sessions", "gauge", []), ("chatroom_rooms_active", "gauge", []),
+            ("chatroom_sessions_replicated", "gauge", []),
             ("chatroom_media_questions_total", "counter", []),
             ("chatroom_sends_total", "counter", ["result"]), ("chatroom_ack_seconds", "histogram", []),
             ("chatroom_deliver_seconds", "histogram", []), ("chatroom_dropped_total", "counter", ["class", "cause"]),

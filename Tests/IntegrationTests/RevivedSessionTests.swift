@@ -49,24 +49,35 @@ extension IntegrationTests.ClusterTests {
             try await cluster.start([follower])
         }
 
-        @Test func `whose node led the room, too, goes on, with its seat, and nobody is told`() async throws {
+        @Test func `whose node led the room, too, goes on as it was, and who does not come back leaves`() async throws {
             let cluster = try await TestCluster.whole()
             let room = try await cluster.room("both")
             let (leader, follower, other) = try await cluster.roles(in: room)
             let watcher = try await TestClient.entered(follower, "watcher", room)
-            let holder = try await TestClient.connected(leader, "wanda")
+            // Those of other tests have left by then.
+            try await cluster.know(0, sessionsOf: leader)
+            let holder = try await TestClient.entered(leader, "wanda", room)
+            _ = try await TestClient.entered(leader, "xavier", room)
             let entered = try await holder.enter(room)
             try await holder.set(room, "seat", "mic", transient: true)
             let session = try #require(await holder.session)
+            try await cluster.know(2, sessionsOf: leader)
             await leader.kill()
+            try await poll("another node leads the room") { try await cluster.online(in: room, at: other) != nil }
+            #expect(try await cluster.online(in: room, at: other) == 3)
             let (back, result) = try await connect(other, "wanda", session)
             #expect(result.resumed && result.session == session)
             let again = try await back.enter(room, since: 0, epoch: entered.epoch)
-            #expect(again.recovered == true)
+            #expect(again.recovered == true && again.room.online == 3)
+            #expect(again.me.profile.nick == "nick of wanda")
             #expect(try await back.queue(room).map(\.held) == [false])
-            try await Task.sleep(for: .seconds(TestCluster.graceSeconds + 2))
+            try await poll("xavier has left") {
+                await watcher.events(of: room, about: "xavier").last == .exit
+            }
+            #expect(await watcher.events(of: room, about: "xavier") == [.enter, .exit])
             #expect(await comings(watcher, room) == [.enter])
             #expect(try await back.queue(room).map(\.key) == ["seat"])
+            #expect(try await cluster.online(in: room, at: other) == 2)
             try await cluster.start([leader])
         }
 
@@ -112,4 +123,25 @@ extension IntegrationTests.ClusterTests {
             #expect(await comings(watcher, room) == [.enter])
         }
     }
+}
+
+extension TestCluster {
+    /// Waits until the other nodes know so many sessions at that one, which leads their rooms.
+    fileprivate func know(_ count: Double, sessionsOf leader: TestNode) async throws {
+        try await poll("\(count) sessions are known") {
+            for node in others(than: leader) {
+                guard try await node.metric("chatroom_sessions_replicated ") == count else { return false }
+            }
+            return true
+        }
+    }
+
+    /// How many are in the room; nil while nobody leads it.
+    fileprivate func online(in room: RoomID, at node: TestNode) async throws -> Int64? {
+        let answer = try await node.api("GET", "/v1/rooms/\(room)")
+        guard answer.status == 200 else { return nil }
+        return try JSONDecoder().decode(Online.self, from: Data(answer.body.utf8)).online
+    }
+
+    private struct Online: Decodable { var online: Int64 }
 }

@@ -21,6 +21,10 @@ import Testing
         var presence = Presence(policy: policy)
         var naive: [Session] = []
         var now = Timestamp(1_700_000_000_000)
+        // Another replica is told of the sessions of one node.
+        let replicated = try #require(NodeID("n1"))
+        var replica: [SessionID: Visitor] = [:]
+        presence.replicate(replicated)
         for step in 0..<800 {
             let comment: Comment = "SEED=\(seed) step \(step)"
             let name = user("u\(Int.random(in: 0..<40, using: &random))")
@@ -54,6 +58,14 @@ import Testing
             }
             if Bool.random(using: &random) { now = now.adding(milliseconds: 7) }
             try compare(presence, naive, &random, comment)
+            if Int.random(in: 0..<100, using: &random) == 0 { (replica, _) = ([:], presence.noteAll()) }
+            for change in presence.takeChanges(max: Int.random(in: 0..<4, using: &random)) { replica.take(change) }
+            if presence.hasChanges { continue }
+            let there = naive.lazy.map(\.visitor.key).filter { $0.node == replicated }
+            #expect(Set(replica.keys) == Set(there.map(\.session)), comment)
+            for (session, visitor) in replica {
+                #expect(visitor == presence.visitor(PresenceKey(node: replicated, session: session)), comment)
+            }
         }
     }
 
@@ -122,5 +134,15 @@ import Testing
             cursor = page.next
         } while cursor != nil
         return users
+    }
+}
+
+extension [SessionID: Visitor] {
+    mutating func take(_ change: PresenceChange) {
+        switch change {
+        case .here(let visitor): self[visitor.key.session] = visitor
+        case .gone(let session): self[session] = nil
+        case .emptied: self = [:]
+        }
     }
 }

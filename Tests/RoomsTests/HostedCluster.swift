@@ -8,6 +8,7 @@ import LogStore
 import Logging
 import Replication
 import ReplicationDriver
+import RoomCore
 import RoomProtocol
 import ShardPlacement
 import StorageTestKit
@@ -28,6 +29,9 @@ final class MemoryLink: Sendable {
         var cut: Set<NodeID> = []
         var begunSnapshots = 0
         var historyParts = 0
+        /// As replicas have been told.
+        var presence: [NodeID: PresenceReplica] = [:]
+        var isPresenceCut = false
 
         func isOpen(_ from: NodeID, _ to: NodeID) -> Bool { from != to && !cut.contains(from) && !cut.contains(to) }
     }
@@ -79,6 +83,25 @@ final class MemoryLink: Sendable {
         }
     }
 
+    fileprivate func deliver(_ update: PresenceUpdate, from: NodeID, to: NodeID) {
+        state.withLock { state in
+            guard state.isOpen(from, to), !state.isPresenceCut else { return }
+            state.presence[to, default: PresenceReplica()].take(update)
+            state.rooms[to]?.receive(update)
+        }
+    }
+
+    /// From here on no replica is told who is at the leader's node.
+    func cutPresence() { state.withLock { $0.isPresenceCut = true } }
+
+    /// The users whom a node was told of.
+    func presence(at node: NodeID) -> [String] {
+        state.withLock { state in
+            var replica = state.presence[node] ?? PresenceReplica()
+            return replica.takeAll(at: Timestamp(0)).values.joined().map(\.user.text).sorted()
+        }
+    }
+
     private func deliver(_ message: ReplicationMessage, from: NodeID, to: NodeID) -> Bool {
         state.withLock { state in
             guard state.isOpen(from, to) else { return false }
@@ -126,7 +149,8 @@ final class HostedNode: Sendable {
     ///   - create: makes the shard's group; else the node joins, or goes on with what is in the directory.
     ///   - disks: nil: the machine's own.
     init(
-        _ name: String, _ directory: String, _ link: MemoryLink, create: Bool, isNew: Bool, disks: HostedDisks?
+        _ name: String, _ directory: String, _ link: MemoryLink, create: Bool, isNew: Bool, disks: HostedDisks?,
+        policy: RoomPolicy
     ) async throws {
         id = try #require(NodeID(name))
         self.link = link
@@ -163,9 +187,10 @@ final class HostedNode: Sendable {
         router.connect(rooms)
         told.notify(calls, of: id)
         link.connect(id, rooms)
+        told.connect { [link, id] update, node in link.deliver(update, from: id, to: node) }
         var dependencies = RoomHost.Dependencies(
             store: store, server: server, sink: told, transport: link.end(of: id),
-            replication: link.end(of: id), policy: RoomPolicy(), cluster: cluster, metrics: MetricsRegistry(),
+            replication: link.end(of: id), policy: policy, cluster: cluster, metrics: MetricsRegistry(),
             logger: logger, checkpointSeconds: 0, callbacks: CallbackSetup(client: callbacks), now: now)
         dependencies.entriesRetained = 5
         try await rooms.start(dependencies)
@@ -237,11 +262,13 @@ final class HostedCluster {
     private var directories: [String: String] = [:]
     private var disks: [String: HostedDisks] = [:]
     private let hasFaultDisks: Bool
+    private let policy: RoomPolicy
 
     /// - Parameter hasFaultDisks: the nodes' databases are on disks that can be made to fail.
-    init(hasFaultDisks: Bool = false) throws {
+    init(hasFaultDisks: Bool = false, policy: RoomPolicy = RoomPolicy()) throws {
         directory = try TemporaryDirectory()
         self.hasFaultDisks = hasFaultDisks
+        self.policy = policy
     }
 
     func disks(_ name: String) throws -> HostedDisks { try #require(disks[name]) }
@@ -252,13 +279,17 @@ final class HostedCluster {
         let isFirst = directories.isEmpty
         directories[name] = path
         if hasFaultDisks { disks[name] = HostedDisks() }
-        nodes.append(try await HostedNode(name, path, link, create: isFirst, isNew: true, disks: disks[name]))
+        nodes.append(
+            try await HostedNode(
+                name, path, link, create: isFirst, isNew: true, disks: disks[name], policy: policy))
     }
 
     /// Starts a node again on its disk.
     func restart(_ name: String) async throws {
         let path = try #require(directories[name])
-        nodes.append(try await HostedNode(name, path, link, create: false, isNew: false, disks: disks[name]))
+        nodes.append(
+            try await HostedNode(
+                name, path, link, create: false, isNew: false, disks: disks[name], policy: policy))
         announce()
     }
 

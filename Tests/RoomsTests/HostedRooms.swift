@@ -45,6 +45,18 @@ final class ToldOutputs: PublicationSink {
         for answers in answers.values { calls.hear(answers, from: node) }
     }
 
+    /// Takes what other replicas are told.
+    private let replicas = Mutex<(@Sendable (PresenceUpdate, NodeID) -> Void)?>(nil)
+
+    func connect(replicas: @escaping @Sendable (PresenceUpdate, NodeID) -> Void) {
+        self.replicas.withLock { $0 = replicas }
+    }
+
+    func replicate(_ update: PresenceUpdate, to nodes: [NodeID]) {
+        guard let replicas = replicas.withLock({ $0 }) else { return }
+        for node in nodes { replicas(update, node) }
+    }
+
     var all: [RoomOutput] { state.withLock { $0.outputs } }
 
     /// What lanes were told of themselves.

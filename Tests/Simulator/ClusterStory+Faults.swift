@@ -147,8 +147,12 @@ extension ClusterStory {
         case .drain: try await takeOut(node, asking: other, isDrained: true)
         case .remove: try await takeOut(node, asking: other, isDrained: false)
         case .lostNode:
-            cluster.kill(node, withMachine: true)
             let living = (0..<plan.layout.nodes).filter { $0 != node }
+            // Leaders that are new have told other replicas by then who is at their nodes.
+            try await Task.sleep(for: .milliseconds(1_500))
+            let counted = await countListeners(asking: living[0])
+            cluster.kill(node, withMachine: true)
+            try await nobodyVanishes(counted, asking: living[0], "after n\(node + 1) has died")
             try await everybodyIsCounted(at: living, "while n\(node + 1) is away")
             try cluster.start(node)
         case .transfer: try await transfer(&chance)

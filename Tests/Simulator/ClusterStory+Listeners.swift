@@ -93,14 +93,33 @@ extension ClusterStory {
                 let viewers = sim_viewers_of(UInt8(node + 1))
                 return sum + viewers.connected - viewers.ended
             }
-            counted = 0
-            for room in Self.listenersRooms {
-                let text = await cluster.text(nodes[0], "/v1/rooms/\(room)") ?? ""
-                let place = text.range(of: "\"online\":")
-                counted += place.flatMap { UInt64(text[$0.upperBound...].prefix { $0.isNumber }) } ?? 0
-            }
+            counted = await countListeners(asking: nodes[0])
         } while counted != here && SimulatedTime.now < end
         if counted != here { complain(.miscountedListeners, "\(here) listen, and \(counted) are counted \(when)") }
+    }
+
+    /// How many their rooms count in all.
+    func countListeners(asking node: Int) async -> UInt64 {
+        var counted: UInt64 = 0
+        for room in Self.listenersRooms {
+            let text = await cluster.text(node, "/v1/rooms/\(room)") ?? ""
+            let place = text.range(of: "\"online\":")
+            counted += place.flatMap { UInt64(text[$0.upperBound...].prefix { $0.isNumber }) } ?? 0
+        }
+        return counted
+    }
+
+    /// A node has died, with the leaders of some rooms and some of those who listen there: they are counted until their
+    /// grace is over.
+    /// - Parameter before: how many were counted.
+    func nobodyVanishes(_ before: UInt64, asking node: Int, _ when: String) async throws {
+        let end = SimulatedTime.now + Self.patience
+        var counted: UInt64 = 0
+        repeat {
+            try await Task.sleep(for: .milliseconds(100))
+            counted = await countListeners(asking: node)
+        } while counted < before && SimulatedTime.now < end
+        if counted < before { complain(.miscountedListeners, "\(before) were counted, and \(counted) are \(when)") }
     }
 
     /// Until a node is known to be gone, and the grace of its sessions is over.

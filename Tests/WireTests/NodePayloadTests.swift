@@ -1,4 +1,5 @@
 import ChatModel
+import RoomCore
 import Testing
 import Wire
 
@@ -182,6 +183,14 @@ import Wire
         #expect(NodePayload.payloads(of: .question(id: 1, .propose(.begin, key: text))).isEmpty)
     }
 
+    @Test func `all of a session survives on its way to another replica, with the node that holds it`() throws {
+        var samples = Samples()
+        for _ in 0..<50 {
+            let update = presence(&samples)
+            #expect(try sent(.presence(update)) == [.presence(update)], "SEED=\(SeededGenerator.seed)")
+        }
+    }
+
     // MARK: - What no node says
 
     private func messages(_ samples: inout Samples) throws -> [NodeMessage] {
@@ -219,7 +228,26 @@ import Wire
                 TakenSession(session: samples.session(), at: samples.time()),
                 TakenSession(session: samples.session(), at: Timestamp(0)),
             ]),
+            .presence(presence(&samples)),
+            .presence(PresenceUpdate(shard: ShardID(0), term: 1, node: samples.node(), isFirst: true)),
         ]
+    }
+
+    private func presence(_ samples: inout Samples) -> PresenceUpdate {
+        let node = samples.node()
+        func visitor(_ samples: inout Samples) -> Visitor {
+            Visitor(
+                key: PresenceKey(node: node, session: samples.session()), laneNumber: samples.int(0...9),
+                user: samples.user(), profile: samples.profile(), anonymous: samples.bool(),
+                device: samples.any(Device.self), enteredAt: samples.time())
+        }
+        var full = visitor(&samples)
+        (full.encoding, full.notifyExt, full.addressHash) = (.protobuf, samples.text(), samples.uint64())
+        (full.revivedAt, full.enteredBy) = (samples.time(), samples.uint64())
+        let changes: [PresenceChange] = [.here(full), .here(visitor(&samples)), .gone(samples.session()), .emptied]
+        return PresenceUpdate(
+            shard: ShardID(.max), term: .max, node: node,
+            changes: changes.map { PresenceUpdate.Change(room: samples.room(), $0) })
     }
 
     @Test func `every cut is refused or reads as something shorter`() throws {
