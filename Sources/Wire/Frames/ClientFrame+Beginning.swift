@@ -43,6 +43,6 @@ extension ClientFrame {
             }
             tag = next
         }
-        return tag == UInt64(ClientOperation.connectNumber) << 3 | 2
+        return tag == UInt64(OperationDeclaration.connect.number) << 3 | 2
     }
 }

@@ -117,10 +117,10 @@ public struct ClientFrameReader {
             return .success(request)
         } catch {
             var failure = RequestFailure(id: request.id, error: error)
-            failure.isOfConnect = start.names(ClientOperation.connectNumber, ClientOperation.connectName)
+            failure.isOfConnect = start.names(OperationDeclaration.connect.number, OperationDeclaration.connect.name)
             failure.isUnanswered =
                 request.id == nil && error.code != .malformed
-                && ClientOperation.unanswered.contains { start.names($0.number, $0.name) }
+                && OperationDeclaration.unanswered.contains { start.names($0.number, $0.name) }
             // Without any operation that this version knows, but with one of another.
             failure.isUnknownOperation = error == ClientRequest.noKnownOperation && start.namesMore(than: 1, "id")
             return .failure(failure)

@@ -56,7 +56,7 @@ private struct EncodedItem: WireMessage {
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var id: UInt32? = id
         try walker.optional(1, "id", &id)
-        try walker.choice(OperationResult.enterNumber, "enter", { content }, { content = $0 })
+        _ = try walker.choice(.enter, { content }, { content = $0 })
     }
 }
 

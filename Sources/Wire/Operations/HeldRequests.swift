@@ -1,7 +1,7 @@
 import ChatModel
 
 /// `held`: a page of the messages that wait for a manager, or the decision about one of them (PROTOCOL.md, "Held messages").
-public struct HeldRequest: WireMessage, OperationBody, Hashable {
+public struct HeldRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     /// The cursor `next` of the page before; for a page.
     public var after: String?

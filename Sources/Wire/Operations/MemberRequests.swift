@@ -46,7 +46,7 @@ public struct MembersByIDRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `updateMe`: what the caller shows of itself.
-public struct UpdateMeRequest: WireMessage, OperationBody, Hashable {
+public struct UpdateMeRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var set: ProfileChanges
     /// Keeps it for a fixed member beyond the stay.
@@ -81,7 +81,7 @@ public struct UpdateMeRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `setManager`, `setMember` and `setMute`: a role or a mute, on or off. `options.notify` is not for clients to set.
-public struct UserFlagRequest: WireMessage, OperationBody, Hashable {
+public struct UserFlagRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var user: UserID
     public var enable: Bool
@@ -114,7 +114,7 @@ public struct UserFlagRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `setBlacklist`: may the user enter. `options.notify` is not for clients to set.
-public struct BlacklistRequest: WireMessage, OperationBody, Hashable {
+public struct BlacklistRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var user: UserID
     public var enable: Bool
@@ -152,7 +152,7 @@ public struct BlacklistRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `tempMute`: a mute that ends by itself.
-public struct TempMuteRequest: WireMessage, OperationBody, Hashable {
+public struct TempMuteRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var user: UserID
     /// 0 lifts; at most 30 days.
@@ -186,7 +186,7 @@ public struct TempMuteRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `kick`: out of the room. `options.notify` is not for clients to set.
-public struct KickRequest: WireMessage, OperationBody, Hashable {
+public struct KickRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var user: UserID
     /// Forbids entering for that time, at most 30 days; 0 lifts that, also of who is away.

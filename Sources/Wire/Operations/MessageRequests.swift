@@ -7,6 +7,7 @@ public struct SendRequest: WireMessage, OperationBody, Hashable {
     public var clientID: String
     public var draft: MessageDraft
 
+    var commandID: String? { clientID }
     public static var blank: SendRequest { SendRequest(room: .blank, clientID: "", draft: .blank) }
 
     var contentBytes: Int { draft.contentBytes }
@@ -52,7 +53,7 @@ public struct BarrageRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `recall`: takes a message back.
-public struct RecallRequest: WireMessage, OperationBody, Hashable {
+public struct RecallRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var messageID: String
     /// Makes repeats harmless (PROTOCOL.md, "Retry"); 1 to 64 bytes.
@@ -74,7 +75,7 @@ public struct RecallRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `pin`: pins a message, or takes its pin away.
-public struct PinRequest: WireMessage, OperationBody, Hashable {
+public struct PinRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var messageID: String
     public var enable: Bool
@@ -99,7 +100,7 @@ public struct PinRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `amend`: changes a kept message.
-public struct AmendRequest: WireMessage, OperationBody, Hashable {
+public struct AmendRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var messageID: String
     public var set: MessageChanges
@@ -126,7 +127,7 @@ public struct AmendRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `report`: tells the room's moderators of a message.
-public struct ReportRequest: WireMessage, OperationBody, Hashable {
+public struct ReportRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var messageID: String
     public var reason: String?

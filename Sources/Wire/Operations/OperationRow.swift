@@ -1,6 +1,46 @@
 import ChatModel
 
-/// The facts of one operation that whoever passes it on needs: a row of the table ``ClientOperation/row``.
+/// The declaration of an operation: a row of the table in Operations.swift.
+struct OperationDeclaration: Sendable {
+    enum Users: Sendable {
+        case everybody
+        /// Not anonymous members, who receive and read, and do nothing that others would notice (PROTOCOL.md, "Mutes").
+        case members
+    }
+
+    /// The field's, in protobuf.
+    let number: Int
+    /// The key, in JSON.
+    let name: StaticString
+    let handling: OperationRow.Handling
+    let rate: OperationRow.Rate
+    let repetition: OperationRow.Repetition
+    let users: Users
+
+    init(
+        _ number: Int, _ name: StaticString, _ handling: OperationRow.Handling, _ rate: OperationRow.Rate,
+        _ repetition: OperationRow.Repetition, _ users: Users
+    ) {
+        (self.number, self.name, self.handling, self.rate) = (number, name, handling, rate)
+        (self.repetition, self.users) = (repetition, users)
+    }
+
+    /// The same where it only asks, and changes nothing.
+    var question: OperationDeclaration { OperationDeclaration(number, name, .question, .read, .harmless, users) }
+}
+
+extension FieldWalker {
+    /// One operation of a choice between all of them.
+    /// - Returns: 1 when it was there (when reading) or written, else 0.
+    @inline(__always)
+    mutating func choice<V: WireValue>(
+        _ operation: OperationDeclaration, _ current: () -> V?, _ set: (V) -> Void
+    ) throws(ChatError) -> Int {
+        try choice(operation.number, operation.name, protobufName: nil, current, set) ? 1 : 0
+    }
+}
+
+/// The facts of one request that whoever passes it on needs.
 public struct OperationRow: Sendable, Hashable {
     /// The part of the node that performs an operation, and how.
     public enum Handling: Sendable, Hashable {
@@ -55,45 +95,18 @@ public struct OperationRow: Sendable, Hashable {
     /// How many taps it counts as.
     public var taps: Int64 = 0
 
-    init(_ handling: Handling, _ rate: Rate, _ repetition: Repetition, isOpenToAnonymous: Bool) {
-        self.handling = handling
-        self.rate = rate
-        self.repetition = repetition
-        self.isOpenToAnonymous = isOpenToAnonymous
+    init(_ operation: OperationDeclaration) {
+        (handling, rate, repetition) = (operation.handling, operation.rate, operation.repetition)
+        isOpenToAnonymous = operation.users == .everybody
     }
 
-    init(
-        _ handling: Handling, _ rate: Rate, repetition: Repetition, isOpenToAnonymous: Bool,
-        body: some OperationBody
-    ) {
-        self.init(handling, rate, repetition, isOpenToAnonymous: isOpenToAnonymous)
-        room = body.room
-        contentBytes = body.contentBytes
-    }
-
-    /// Answered from what the room's leader knows.
-    static func question(_ body: some OperationBody, isOpenToAnonymous: Bool) -> OperationRow {
-        OperationRow(.question, .read, repetition: .harmless, isOpenToAnonymous: isOpenToAnonymous, body: body)
-    }
-
-    /// Answered from history.
-    static func reading(_ body: some OperationBody) -> OperationRow {
-        OperationRow(.reading, .read, repetition: .harmless, isOpenToAnonymous: true, body: body)
-    }
-
-    /// A command, which no anonymous member gives.
-    static func change(_ body: some OperationBody, _ clientID: String?) -> OperationRow {
-        var row = OperationRow(.change, .change, repetition: .underItsID, isOpenToAnonymous: false, body: body)
-        row.clientID = clientID
-        return row
-    }
-
-    /// Taps, which no anonymous member gives. Only those with a `clientId` may be repeated.
-    static func taps(_ body: some OperationBody, _ count: Int64, _ clientID: String?) -> OperationRow {
-        var row = OperationRow(
-            .taps, .taps, repetition: clientID == nil ? .never : .underItsID, isOpenToAnonymous: false, body: body)
-        (row.clientID, row.taps) = (clientID, count)
-        return row
+    init(_ operation: OperationDeclaration, _ body: some OperationBody, taps: Int64 = 0) {
+        self.init(operation)
+        (room, contentBytes, self.taps) = (body.room, body.contentBytes, taps)
+        // Barrage and reads have nothing by which a repeat is known.
+        guard repetition == .underItsID else { return }
+        clientID = body.commandID
+        if handling == .taps, clientID == nil { repetition = .never }
     }
 
     /// Whether it only tells what is, and so must not be answered by a leader that has been replaced.
@@ -118,11 +131,23 @@ extension ClientOperation {
 /// The fields of an operation on a room.
 protocol OperationBody: WireMessage {
     var room: RoomID { get }
+    /// The `clientId` of a change.
+    var commandID: String? { get }
     /// The weight of a change: the bytes of what it sets or shows.
     var contentBytes: Int { get }
 }
 
+/// The fields of a change that may have a `clientId`.
+protocol ChangeBody: OperationBody {
+    var clientID: String? { get }
+}
+
+extension ChangeBody {
+    var commandID: String? { clientID }
+}
+
 extension OperationBody {
+    var commandID: String? { nil }
     var contentBytes: Int { 0 }
 
     func bytes(_ texts: String?...) -> Int { texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) } }

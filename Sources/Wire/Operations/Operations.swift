@@ -1,5 +1,51 @@
 import ChatModel
 
+/// All operations of clients, with the number and the name of each on the wire, in requests and in replies: they are never
+/// changed or used again. A request of an operation, its result and the command that it becomes stand below.
+extension OperationDeclaration {
+    static let connect = OperationDeclaration(10, "connect", .session, .change, .never, .everybody)
+    static let refresh = OperationDeclaration(11, "refresh", .session, .change, .never, .members)
+    static let ping = OperationDeclaration(12, "ping", .session, .read, .harmless, .everybody)
+    static let enter = OperationDeclaration(13, "enter", .enter, .change, .never, .everybody)
+    static let exit = OperationDeclaration(14, "exit", .exit, .change, .harmless, .everybody)
+    static let send = OperationDeclaration(15, "send", .change, .change, .underItsID, .members)
+    static let barrage = OperationDeclaration(16, "barrage", .barrage, .barrage, .never, .members)
+    static let recall = OperationDeclaration(17, "recall", .change, .change, .underItsID, .members)
+    static let combined = OperationDeclaration(18, "combined", .reading, .read, .harmless, .everybody)
+    static let history = OperationDeclaration(19, "history", .reading, .read, .harmless, .everybody)
+    static let room = OperationDeclaration(20, "room", .question, .read, .harmless, .everybody)
+    static let updateRoom = OperationDeclaration(21, "updateRoom", .change, .change, .underItsID, .members)
+    static let members = OperationDeclaration(22, "members", .question, .read, .harmless, .members)
+    static let membersById = OperationDeclaration(23, "membersById", .question, .read, .harmless, .members)
+    static let updateMe = OperationDeclaration(24, "updateMe", .change, .change, .underItsID, .members)
+    static let setManager = OperationDeclaration(25, "setManager", .change, .change, .underItsID, .members)
+    static let setMember = OperationDeclaration(26, "setMember", .change, .change, .underItsID, .members)
+    static let setBlacklist = OperationDeclaration(27, "setBlacklist", .change, .change, .underItsID, .members)
+    static let setMute = OperationDeclaration(28, "setMute", .change, .change, .underItsID, .members)
+    static let tempMute = OperationDeclaration(29, "tempMute", .change, .change, .underItsID, .members)
+    static let kick = OperationDeclaration(30, "kick", .change, .change, .underItsID, .members)
+    static let muteRoom = OperationDeclaration(31, "muteRoom", .change, .change, .underItsID, .members)
+    static let queue = OperationDeclaration(32, "queue", .question, .read, .harmless, .everybody)
+    static let queueSet = OperationDeclaration(33, "queueSet", .change, .change, .underItsID, .members)
+    static let queueSetMany = OperationDeclaration(34, "queueSetMany", .change, .change, .underItsID, .members)
+    static let queueTake = OperationDeclaration(35, "queueTake", .change, .change, .underItsID, .members)
+    static let queueClear = OperationDeclaration(36, "queueClear", .change, .change, .underItsID, .members)
+    static let pin = OperationDeclaration(37, "pin", .change, .change, .underItsID, .members)
+    static let amend = OperationDeclaration(38, "amend", .change, .change, .underItsID, .members)
+    static let message = OperationDeclaration(39, "message", .reading, .read, .harmless, .everybody)
+    static let tally = OperationDeclaration(40, "tally", .taps, .taps, .underItsID, .members)
+    static let poll = OperationDeclaration(41, "poll", .change, .change, .underItsID, .members)
+    static let vote = OperationDeclaration(42, "vote", .change, .change, .underItsID, .members)
+    static let held = OperationDeclaration(43, "held", .change, .change, .underItsID, .members)
+    static let report = OperationDeclaration(44, "report", .change, .change, .underItsID, .members)
+    static let upload = OperationDeclaration(45, "upload", .change, .change, .underItsID, .members)
+    static let mediaToken = OperationDeclaration(46, "mediaToken", .question, .read, .harmless, .everybody)
+    static let search = OperationDeclaration(47, "search", .reading, .search, .harmless, .members)
+
+    /// Those that may come without an ID, and get no reply then (PROTOCOL.md, "Requests and replies").
+    static let unanswered: [OperationDeclaration] = [.barrage, .tally]
+}
+
 /// An operation of a client: one case for each operation of PROTOCOL.md, "Operations", with all of its fields.
 public indirect enum ClientOperation: Sendable, Hashable {
     /// Authenticates the session; the first operation.
@@ -81,158 +127,83 @@ public indirect enum ClientOperation: Sendable, Hashable {
 }
 
 extension ClientOperation {
-    static let connectNumber = 10
-    static let connectName: StaticString = "connect"
-    /// Those that may come without an ID, and get no reply then (PROTOCOL.md, "Requests and replies").
-    static let unanswered: [(number: Int, name: StaticString)] = [(16, "barrage"), (40, "tally")]
-
     /// Visits the operation's key.
     /// - Returns: how many operation keys were there; one is right.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) -> Int {
         let current = self
         var seen = 0
-        try seen +=
-            walker.choice(
-                Self.connectNumber, Self.connectName, { if case .connect(let it) = current { it } else { nil } },
-                { self = .connect($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                11, "refresh", { if case .refresh(let it) = current { it } else { nil } }, { self = .refresh($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                12, "ping", { if case .ping = current { Empty() } else { nil } }, { (_: Empty) in self = .ping })
-            ? 1 : 0
-        try seen +=
-            walker.choice(13, "enter", { if case .enter(let it) = current { it } else { nil } }, { self = .enter($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(14, "exit", { if case .exit(let it) = current { it } else { nil } }, { self = .exit($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(15, "send", { if case .send(let it) = current { it } else { nil } }, { self = .send($0) })
-            ? 1 : 0
+        try seen += walker.choice(
+            .connect, { if case .connect(let it) = current { it } else { nil } }, { self = .connect($0) })
+        try seen += walker.choice(
+            .refresh, { if case .refresh(let it) = current { it } else { nil } }, { self = .refresh($0) })
+        try seen += walker.choice(
+            .ping, { if case .ping = current { Empty() } else { nil } }, { (_: Empty) in self = .ping })
+        try seen += walker.choice(
+            .enter, { if case .enter(let it) = current { it } else { nil } }, { self = .enter($0) })
+        try seen += walker.choice(.exit, { if case .exit(let it) = current { it } else { nil } }, { self = .exit($0) })
+        try seen += walker.choice(.send, { if case .send(let it) = current { it } else { nil } }, { self = .send($0) })
         // A writer has written the one that there is, and most are up to here.
         if seen > 0, !W.isDecoding, !W.describesSchema { return seen }
-        try seen +=
-            walker.choice(
-                16, "barrage", { if case .barrage(let it) = current { it } else { nil } }, { self = .barrage($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                17, "recall", { if case .recall(let it) = current { it } else { nil } }, { self = .recall($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                18, "combined", { if case .combined(let it) = current { it } else { nil } }, { self = .combined($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                19, "history", { if case .history(let it) = current { it } else { nil } }, { self = .history($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(20, "room", { if case .room(let it) = current { it } else { nil } }, { self = .room($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                21, "updateRoom", { if case .updateRoom(let it) = current { it } else { nil } },
-                { self = .updateRoom($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                22, "members", { if case .members(let it) = current { it } else { nil } }, { self = .members($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                23, "membersById", { if case .membersById(let it) = current { it } else { nil } },
-                { self = .membersById($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                24, "updateMe", { if case .updateMe(let it) = current { it } else { nil } }, { self = .updateMe($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                25, "setManager", { if case .setManager(let it) = current { it } else { nil } },
-                { self = .setManager($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                26, "setMember", { if case .setMember(let it) = current { it } else { nil } }, { self = .setMember($0) }
-            ) ? 1 : 0
-        try seen +=
-            walker.choice(
-                27, "setBlacklist", { if case .setBlacklist(let it) = current { it } else { nil } },
-                { self = .setBlacklist($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                28, "setMute", { if case .setMute(let it) = current { it } else { nil } }, { self = .setMute($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                29, "tempMute", { if case .tempMute(let it) = current { it } else { nil } }, { self = .tempMute($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(30, "kick", { if case .kick(let it) = current { it } else { nil } }, { self = .kick($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                31, "muteRoom", { if case .muteRoom(let it) = current { it } else { nil } }, { self = .muteRoom($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(32, "queue", { if case .queue(let it) = current { it } else { nil } }, { self = .queue($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                33, "queueSet", { if case .queueSet(let it) = current { it } else { nil } }, { self = .queueSet($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                34, "queueSetMany", { if case .queueSetMany(let it) = current { it } else { nil } },
-                { self = .queueSetMany($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                35, "queueTake", { if case .queueTake(let it) = current { it } else { nil } }, { self = .queueTake($0) }
-            ) ? 1 : 0
-        try seen +=
-            walker.choice(
-                36, "queueClear", { if case .queueClear(let it) = current { it } else { nil } },
-                { self = .queueClear($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(37, "pin", { if case .pin(let it) = current { it } else { nil } }, { self = .pin($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(38, "amend", { if case .amend(let it) = current { it } else { nil } }, { self = .amend($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                39, "message", { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(40, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(41, "poll", { if case .poll(let it) = current { it } else { nil } }, { self = .poll($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(42, "vote", { if case .vote(let it) = current { it } else { nil } }, { self = .vote($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(43, "held", { if case .held(let it) = current { it } else { nil } }, { self = .held($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                44, "report", { if case .report(let it) = current { it } else { nil } }, { self = .report($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                45, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                46, "mediaToken", { if case .mediaToken(let it) = current { it } else { nil } },
-                { self = .mediaToken($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                47, "search", { if case .search(let it) = current { it } else { nil } }, { self = .search($0) })
-            ? 1 : 0
+        try seen += walker.choice(
+            .barrage, { if case .barrage(let it) = current { it } else { nil } }, { self = .barrage($0) })
+        try seen += walker.choice(
+            .recall, { if case .recall(let it) = current { it } else { nil } }, { self = .recall($0) })
+        try seen += walker.choice(
+            .combined, { if case .combined(let it) = current { it } else { nil } }, { self = .combined($0) })
+        try seen += walker.choice(
+            .history, { if case .history(let it) = current { it } else { nil } }, { self = .history($0) })
+        try seen += walker.choice(.room, { if case .room(let it) = current { it } else { nil } }, { self = .room($0) })
+        try seen += walker.choice(
+            .updateRoom, { if case .updateRoom(let it) = current { it } else { nil } }, { self = .updateRoom($0) })
+        try seen += walker.choice(
+            .members, { if case .members(let it) = current { it } else { nil } }, { self = .members($0) })
+        try seen += walker.choice(
+            .membersById, { if case .membersById(let it) = current { it } else { nil } }, { self = .membersById($0) })
+        try seen += walker.choice(
+            .updateMe, { if case .updateMe(let it) = current { it } else { nil } }, { self = .updateMe($0) })
+        try seen += walker.choice(
+            .setManager, { if case .setManager(let it) = current { it } else { nil } }, { self = .setManager($0) })
+        try seen += walker.choice(
+            .setMember, { if case .setMember(let it) = current { it } else { nil } }, { self = .setMember($0) })
+        try seen += walker.choice(
+            .setBlacklist, { if case .setBlacklist(let it) = current { it } else { nil } }, { self = .setBlacklist($0) }
+        )
+        try seen += walker.choice(
+            .setMute, { if case .setMute(let it) = current { it } else { nil } }, { self = .setMute($0) })
+        try seen += walker.choice(
+            .tempMute, { if case .tempMute(let it) = current { it } else { nil } }, { self = .tempMute($0) })
+        try seen += walker.choice(.kick, { if case .kick(let it) = current { it } else { nil } }, { self = .kick($0) })
+        try seen += walker.choice(
+            .muteRoom, { if case .muteRoom(let it) = current { it } else { nil } }, { self = .muteRoom($0) })
+        try seen += walker.choice(
+            .queue, { if case .queue(let it) = current { it } else { nil } }, { self = .queue($0) })
+        try seen += walker.choice(
+            .queueSet, { if case .queueSet(let it) = current { it } else { nil } }, { self = .queueSet($0) })
+        try seen += walker.choice(
+            .queueSetMany, { if case .queueSetMany(let it) = current { it } else { nil } }, { self = .queueSetMany($0) }
+        )
+        try seen += walker.choice(
+            .queueTake, { if case .queueTake(let it) = current { it } else { nil } }, { self = .queueTake($0) })
+        try seen += walker.choice(
+            .queueClear, { if case .queueClear(let it) = current { it } else { nil } }, { self = .queueClear($0) })
+        try seen += walker.choice(.pin, { if case .pin(let it) = current { it } else { nil } }, { self = .pin($0) })
+        try seen += walker.choice(
+            .amend, { if case .amend(let it) = current { it } else { nil } }, { self = .amend($0) })
+        try seen += walker.choice(
+            .message, { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
+        try seen += walker.choice(
+            .tally, { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
+        try seen += walker.choice(.poll, { if case .poll(let it) = current { it } else { nil } }, { self = .poll($0) })
+        try seen += walker.choice(.vote, { if case .vote(let it) = current { it } else { nil } }, { self = .vote($0) })
+        try seen += walker.choice(.held, { if case .held(let it) = current { it } else { nil } }, { self = .held($0) })
+        try seen += walker.choice(
+            .report, { if case .report(let it) = current { it } else { nil } }, { self = .report($0) })
+        try seen += walker.choice(
+            .upload, { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
+        try seen += walker.choice(
+            .mediaToken, { if case .mediaToken(let it) = current { it } else { nil } }, { self = .mediaToken($0) })
+        try seen += walker.choice(
+            .search, { if case .search(let it) = current { it } else { nil } }, { self = .search($0) })
         return seen
     }
 }
@@ -283,206 +254,134 @@ public enum OperationResult: Sendable, Hashable {
 }
 
 extension OperationResult {
-    static let enterNumber = 13
-
     /// Visits the result's key, which is the operation's.
     /// - Returns: how many result keys were there.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) -> Int {
         let current = self
         var seen = 0
-        try seen +=
-            walker.choice(
-                10, "connect", { if case .connect(let it) = current { it } else { nil } }, { self = .connect($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                11, "refresh", { if case .refresh(let it) = current { it } else { nil } }, { self = .refresh($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(12, "ping", { if case .ping(let it) = current { it } else { nil } }, { self = .ping($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                Self.enterNumber, "enter", { if case .enter(let it) = current { it } else { nil } },
-                { self = .enter($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                14, "exit", { if case .exit = current { Empty() } else { nil } }, { (_: Empty) in self = .exit })
-            ? 1 : 0
-        try seen +=
-            walker.choice(15, "send", { if case .send(let it) = current { it } else { nil } }, { self = .send($0) })
-            ? 1 : 0
+        try seen += walker.choice(
+            .connect, { if case .connect(let it) = current { it } else { nil } }, { self = .connect($0) })
+        try seen += walker.choice(
+            .refresh, { if case .refresh(let it) = current { it } else { nil } }, { self = .refresh($0) })
+        try seen += walker.choice(.ping, { if case .ping(let it) = current { it } else { nil } }, { self = .ping($0) })
+        try seen += walker.choice(
+            .enter, { if case .enter(let it) = current { it } else { nil } }, { self = .enter($0) })
+        try seen += walker.choice(
+            .exit, { if case .exit = current { Empty() } else { nil } }, { (_: Empty) in self = .exit })
+        try seen += walker.choice(.send, { if case .send(let it) = current { it } else { nil } }, { self = .send($0) })
         // A writer has written the one that there is, and most are up to here.
         if seen > 0, !W.isDecoding, !W.describesSchema { return seen }
-        try seen +=
-            walker.choice(
-                16, "barrage", { if case .barrage(let it) = current { it } else { nil } }, { self = .barrage($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                17, "recall", { if case .recall = current { Empty() } else { nil } }, { (_: Empty) in self = .recall })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                18, "combined", { if case .combined(let it) = current { it } else { nil } }, { self = .combined($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                19, "history", { if case .history(let it) = current { it } else { nil } }, { self = .history($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(20, "room", { if case .room(let it) = current { it } else { nil } }, { self = .room($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                21, "updateRoom", { if case .updateRoom(let it) = current { it } else { nil } },
-                { self = .updateRoom($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                22, "members", { if case .members(let it) = current { it } else { nil } }, { self = .members($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                23, "membersById", { if case .membersById(let it) = current { it } else { nil } },
-                { self = .membersById($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                24, "updateMe", { if case .updateMe(let it) = current { it } else { nil } }, { self = .updateMe($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                25, "setManager", { if case .setManager(let it) = current { it } else { nil } },
-                { self = .setManager($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                26, "setMember", { if case .setMember(let it) = current { it } else { nil } }, { self = .setMember($0) }
-            ) ? 1 : 0
-        try seen +=
-            walker.choice(
-                27, "setBlacklist", { if case .setBlacklist(let it) = current { it } else { nil } },
-                { self = .setBlacklist($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                28, "setMute", { if case .setMute(let it) = current { it } else { nil } }, { self = .setMute($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                29, "tempMute", { if case .tempMute(let it) = current { it } else { nil } }, { self = .tempMute($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                30, "kick", { if case .kick = current { Empty() } else { nil } }, { (_: Empty) in self = .kick })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                31, "muteRoom", { if case .muteRoom = current { Empty() } else { nil } },
-                { (_: Empty) in self = .muteRoom }) ? 1 : 0
-        try seen +=
-            walker.choice(32, "queue", { if case .queue(let it) = current { it } else { nil } }, { self = .queue($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                33, "queueSet", { if case .queueSet(let it) = current { it } else { nil } }, { self = .queueSet($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                34, "queueSetMany", { if case .queueSetMany(let it) = current { it } else { nil } },
-                { self = .queueSetMany($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                35, "queueTake", { if case .queueTake(let it) = current { it } else { nil } }, { self = .queueTake($0) }
-            ) ? 1 : 0
-        try seen +=
-            walker.choice(
-                36, "queueClear", { if case .queueClear = current { Empty() } else { nil } },
-                { (_: Empty) in self = .queueClear }) ? 1 : 0
-        try seen +=
-            walker.choice(37, "pin", { if case .pin(let it) = current { it } else { nil } }, { self = .pin($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(38, "amend", { if case .amend(let it) = current { it } else { nil } }, { self = .amend($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                39, "message", { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(40, "tally", { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(41, "poll", { if case .poll(let it) = current { it } else { nil } }, { self = .poll($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(42, "vote", { if case .vote(let it) = current { it } else { nil } }, { self = .vote($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(43, "held", { if case .held(let it) = current { it } else { nil } }, { self = .held($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                44, "report", { if case .report = current { Empty() } else { nil } },
-                { (_: Empty) in self = .report }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                45, "upload", { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
-            ? 1 : 0
-        try seen +=
-            walker.choice(
-                46, "mediaToken", { if case .mediaToken(let it) = current { it } else { nil } },
-                { self = .mediaToken($0) }) ? 1 : 0
-        try seen +=
-            walker.choice(
-                47, "search", { if case .search(let it) = current { it } else { nil } }, { self = .search($0) })
-            ? 1 : 0
+        try seen += walker.choice(
+            .barrage, { if case .barrage(let it) = current { it } else { nil } }, { self = .barrage($0) })
+        try seen += walker.choice(
+            .recall, { if case .recall = current { Empty() } else { nil } }, { (_: Empty) in self = .recall })
+        try seen += walker.choice(
+            .combined, { if case .combined(let it) = current { it } else { nil } }, { self = .combined($0) })
+        try seen += walker.choice(
+            .history, { if case .history(let it) = current { it } else { nil } }, { self = .history($0) })
+        try seen += walker.choice(.room, { if case .room(let it) = current { it } else { nil } }, { self = .room($0) })
+        try seen += walker.choice(
+            .updateRoom, { if case .updateRoom(let it) = current { it } else { nil } }, { self = .updateRoom($0) })
+        try seen += walker.choice(
+            .members, { if case .members(let it) = current { it } else { nil } }, { self = .members($0) })
+        try seen += walker.choice(
+            .membersById, { if case .membersById(let it) = current { it } else { nil } }, { self = .membersById($0) })
+        try seen += walker.choice(
+            .updateMe, { if case .updateMe(let it) = current { it } else { nil } }, { self = .updateMe($0) })
+        try seen += walker.choice(
+            .setManager, { if case .setManager(let it) = current { it } else { nil } }, { self = .setManager($0) })
+        try seen += walker.choice(
+            .setMember, { if case .setMember(let it) = current { it } else { nil } }, { self = .setMember($0) })
+        try seen += walker.choice(
+            .setBlacklist, { if case .setBlacklist(let it) = current { it } else { nil } }, { self = .setBlacklist($0) }
+        )
+        try seen += walker.choice(
+            .setMute, { if case .setMute(let it) = current { it } else { nil } }, { self = .setMute($0) })
+        try seen += walker.choice(
+            .tempMute, { if case .tempMute(let it) = current { it } else { nil } }, { self = .tempMute($0) })
+        try seen += walker.choice(
+            .kick, { if case .kick = current { Empty() } else { nil } }, { (_: Empty) in self = .kick })
+        try seen += walker.choice(
+            .muteRoom, { if case .muteRoom = current { Empty() } else { nil } }, { (_: Empty) in self = .muteRoom })
+        try seen += walker.choice(
+            .queue, { if case .queue(let it) = current { it } else { nil } }, { self = .queue($0) })
+        try seen += walker.choice(
+            .queueSet, { if case .queueSet(let it) = current { it } else { nil } }, { self = .queueSet($0) })
+        try seen += walker.choice(
+            .queueSetMany, { if case .queueSetMany(let it) = current { it } else { nil } }, { self = .queueSetMany($0) }
+        )
+        try seen += walker.choice(
+            .queueTake, { if case .queueTake(let it) = current { it } else { nil } }, { self = .queueTake($0) })
+        try seen += walker.choice(
+            .queueClear, { if case .queueClear = current { Empty() } else { nil } },
+            { (_: Empty) in self = .queueClear })
+        try seen += walker.choice(.pin, { if case .pin(let it) = current { it } else { nil } }, { self = .pin($0) })
+        try seen += walker.choice(
+            .amend, { if case .amend(let it) = current { it } else { nil } }, { self = .amend($0) })
+        try seen += walker.choice(
+            .message, { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
+        try seen += walker.choice(
+            .tally, { if case .tally(let it) = current { it } else { nil } }, { self = .tally($0) })
+        try seen += walker.choice(.poll, { if case .poll(let it) = current { it } else { nil } }, { self = .poll($0) })
+        try seen += walker.choice(.vote, { if case .vote(let it) = current { it } else { nil } }, { self = .vote($0) })
+        try seen += walker.choice(.held, { if case .held(let it) = current { it } else { nil } }, { self = .held($0) })
+        try seen += walker.choice(
+            .report, { if case .report = current { Empty() } else { nil } }, { (_: Empty) in self = .report })
+        try seen += walker.choice(
+            .upload, { if case .upload(let it) = current { it } else { nil } }, { self = .upload($0) })
+        try seen += walker.choice(
+            .mediaToken, { if case .mediaToken(let it) = current { it } else { nil } }, { self = .mediaToken($0) })
+        try seen += walker.choice(
+            .search, { if case .search(let it) = current { it } else { nil } }, { self = .search($0) })
         return seen
     }
 }
 
-// MARK: - The table of operations
+// MARK: - What becomes of an operation
 
 extension ClientOperation {
     /// The operation's row.
     public var row: OperationRow {
         switch self {
-        case .connect: OperationRow(.session, .change, .never, isOpenToAnonymous: true)
-        case .refresh: OperationRow(.session, .change, .never, isOpenToAnonymous: false)
-        case .ping: OperationRow(.session, .read, .harmless, isOpenToAnonymous: true)
-        case .enter(let it): OperationRow(.enter, .change, repetition: .never, isOpenToAnonymous: true, body: it)
-        // A repeated exit finds nobody, which is as good.
-        case .exit(let it): OperationRow(.exit, .change, repetition: .harmless, isOpenToAnonymous: true, body: it)
-        case .send(let it): .change(it, it.clientID)
-        case .barrage(let it): OperationRow(.barrage, .barrage, repetition: .never, isOpenToAnonymous: false, body: it)
-        case .recall(let it): .change(it, it.clientID)
-        case .pin(let it): .change(it, it.clientID)
-        case .amend(let it): .change(it, it.clientID)
-        case .message(let it): .reading(it)
-        case .tally(let it): .taps(it, it.delta, it.clientID)
-        case .report(let it): .change(it, it.clientID)
-        case .held(let it):
-            it.heldID == nil ? .question(it, isOpenToAnonymous: false) : .change(it, it.clientID)
-        case .upload(let it): .change(it, it.clientID)
-        case .mediaToken(let it): .question(it, isOpenToAnonymous: true)
-        case .search(let it): OperationRow(.reading, .search, repetition: .harmless, isOpenToAnonymous: false, body: it)
-        case .poll(let it): .change(it, it.clientID)
-        case .vote(let it): .change(it, it.clientID)
-        case .combined(let it): .reading(it)
-        case .history(let it): .reading(it)
-        case .room(let it): .question(it, isOpenToAnonymous: true)
-        case .updateRoom(let it): .change(it, it.clientID)
-        case .members(let it): .question(it, isOpenToAnonymous: false)
-        case .membersById(let it): .question(it, isOpenToAnonymous: false)
-        case .updateMe(let it): .change(it, it.clientID)
-        case .setManager(let it), .setMember(let it), .setMute(let it): .change(it, it.clientID)
-        case .setBlacklist(let it): .change(it, it.clientID)
-        case .tempMute(let it): .change(it, it.clientID)
-        case .kick(let it): .change(it, it.clientID)
-        case .muteRoom(let it): .change(it, it.clientID)
-        case .queue(let it): .question(it, isOpenToAnonymous: true)
-        case .queueSet(let it): .change(it, it.clientID)
-        case .queueSetMany(let it): .change(it, it.clientID)
-        case .queueTake(let it): .change(it, it.clientID)
-        case .queueClear(let it): .change(it, it.clientID)
+        case .connect: OperationRow(.connect)
+        case .refresh: OperationRow(.refresh)
+        case .ping: OperationRow(.ping)
+        case .enter(let it): OperationRow(.enter, it)
+        case .exit(let it): OperationRow(.exit, it)
+        case .send(let it): OperationRow(.send, it)
+        case .barrage(let it): OperationRow(.barrage, it)
+        case .recall(let it): OperationRow(.recall, it)
+        case .combined(let it): OperationRow(.combined, it)
+        case .history(let it): OperationRow(.history, it)
+        case .room(let it): OperationRow(.room, it)
+        case .updateRoom(let it): OperationRow(.updateRoom, it)
+        case .members(let it): OperationRow(.members, it)
+        case .membersById(let it): OperationRow(.membersById, it)
+        case .updateMe(let it): OperationRow(.updateMe, it)
+        case .setManager(let it): OperationRow(.setManager, it)
+        case .setMember(let it): OperationRow(.setMember, it)
+        case .setBlacklist(let it): OperationRow(.setBlacklist, it)
+        case .setMute(let it): OperationRow(.setMute, it)
+        case .tempMute(let it): OperationRow(.tempMute, it)
+        case .kick(let it): OperationRow(.kick, it)
+        case .muteRoom(let it): OperationRow(.muteRoom, it)
+        case .queue(let it): OperationRow(.queue, it)
+        case .queueSet(let it): OperationRow(.queueSet, it)
+        case .queueSetMany(let it): OperationRow(.queueSetMany, it)
+        case .queueTake(let it): OperationRow(.queueTake, it)
+        case .queueClear(let it): OperationRow(.queueClear, it)
+        case .pin(let it): OperationRow(.pin, it)
+        case .amend(let it): OperationRow(.amend, it)
+        case .message(let it): OperationRow(.message, it)
+        case .tally(let it): OperationRow(.tally, it, taps: it.delta)
+        case .poll(let it): OperationRow(.poll, it)
+        case .vote(let it): OperationRow(.vote, it)
+        // Without the ID of a message it is a question.
+        case .held(let it): it.heldID == nil ? OperationRow(.held.question, it) : OperationRow(.held, it)
+        case .report(let it): OperationRow(.report, it)
+        case .upload(let it): OperationRow(.upload, it)
+        case .mediaToken(let it): OperationRow(.mediaToken, it)
+        case .search(let it): OperationRow(.search, it)
         }
     }
 

@@ -1,7 +1,7 @@
 import ChatModel
 
 /// `poll`: opens a poll, or closes one (PROTOCOL.md, "Polls").
-public struct PollRequest: WireMessage, OperationBody, Hashable {
+public struct PollRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var poll: String
     public var title = ""
@@ -73,7 +73,7 @@ extension ChatError {
 }
 
 /// `vote`: the sender's vote in a poll.
-public struct VoteRequest: WireMessage, OperationBody, Hashable {
+public struct VoteRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var poll: String
     /// Its place among the poll's options, from 0.

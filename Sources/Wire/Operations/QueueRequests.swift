@@ -24,7 +24,7 @@ public struct QueueRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `queueSet`: adds or overwrites an element.
-public struct QueueSetRequest: WireMessage, OperationBody, Hashable {
+public struct QueueSetRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     /// 1 to 32 bytes.
     public var key: String
@@ -84,7 +84,7 @@ extension QueueSetRequest {
 }
 
 /// `queueSetMany`: new values for elements that are there.
-public struct QueueSetManyRequest: WireMessage, OperationBody, Hashable {
+public struct QueueSetManyRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     /// At most 100, each key once.
     public var values: [QueuePair]
@@ -115,7 +115,7 @@ public struct QueueSetManyRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `queueTake`: removes an element and returns it.
-public struct QueueTakeRequest: WireMessage, OperationBody, Hashable {
+public struct QueueTakeRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     /// nil takes the head.
     public var key: String?

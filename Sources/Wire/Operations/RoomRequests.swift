@@ -71,7 +71,7 @@ public struct RoomNameRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `updateRoom`: a manager changes the room's settings.
-public struct UpdateRoomRequest: WireMessage, OperationBody, Hashable {
+public struct UpdateRoomRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     /// Only what clients may set is sent; what is for the server API (see `RoomChanges`) is not.
     public var set: RoomChanges
@@ -102,7 +102,7 @@ public struct UpdateRoomRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// `muteRoom`: only creator and managers may send.
-public struct MuteRoomRequest: WireMessage, OperationBody, Hashable {
+public struct MuteRoomRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var enable: Bool
     /// The part of the notification that the caller decides.
@@ -130,7 +130,7 @@ public struct MuteRoomRequest: WireMessage, OperationBody, Hashable {
 }
 
 /// A change of a room that says nothing but that it is to be made: `queueClear`.
-public struct RoomChangeRequest: WireMessage, OperationBody, Hashable {
+public struct RoomChangeRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     /// The part of the notification that the caller decides.
     public var options = NotifyOptions()

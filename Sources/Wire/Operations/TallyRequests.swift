@@ -1,7 +1,7 @@
 import ChatModel
 
 /// `tally`: taps on one tally of a room (PROTOCOL.md, "Tallies").
-public struct TapRequest: WireMessage, OperationBody, Hashable {
+public struct TapRequest: WireMessage, ChangeBody, Hashable {
     public var room: RoomID
     public var key: String
     /// Counts as so many taps.

@@ -50,7 +50,7 @@ extension UploadDraft: WireMessage {
 }
 
 /// A place for content.
-public struct UploadRequest: OperationBody, Hashable {
+public struct UploadRequest: ChangeBody, Hashable {
     public var room: RoomID
     public var draft: UploadDraft
     public var clientID: String?
