@@ -19,7 +19,7 @@ extension ClusterStory {
                 isTime(for: $0) && (plan.layout.nodes > 3 || ($0 != .drain && $0 != .remove))
             }
             guard let fault = possible.randomElement(using: &chance) else { return }
-            let node = await victim(&chance)
+            let node = await victim(of: fault, &chance)
             trace("\(fault) n\(node + 1)")
             count("\(fault)")
             let isLate = Self.answeringFaults.contains(fault)
@@ -40,12 +40,16 @@ extension ClusterStory {
         }
     }
 
-    /// Often a leader: nobody else has promised anything that can be broken.
-    private func victim(_ chance: inout SeededGenerator) async -> Int {
+    /// Often a leader: nobody else has promised anything that can be broken. One that is lost for long leads a room of
+    /// listeners, of whom some are at the same node.
+    private func victim(of fault: Fault, _ chance: inout SeededGenerator) async -> Int {
         let any = Int.random(in: 0..<plan.layout.nodes, using: &chance)
         let shard = Int.random(in: 0..<plan.layout.shards, using: &chance)
-        guard Bool.random(using: &chance) else { return any }
-        let leader = await cluster.placements(asking: any).first { $0.shard == shard }?.leader
+        guard Bool.random(using: &chance) || fault == .lostNode else { return any }
+        let leader =
+            fault == .lostNode
+            ? await leaderOfListeners(asking: any)
+            : await cluster.placements(asking: any).first { $0.shard == shard }?.leader
         return leader.flatMap { Int($0.dropFirst()) }.map { $0 - 1 } ?? any
     }
 

@@ -1,3 +1,4 @@
+import ChatModel
 import Foundation
 import SimulatedSystem
 import Synchronization
@@ -96,6 +97,12 @@ extension ClusterStory {
             counted = await countListeners(asking: nodes[0])
         } while counted != here && SimulatedTime.now < end
         if counted != here { complain(.miscountedListeners, "\(here) listen, and \(counted) are counted \(when)") }
+    }
+
+    /// The node that leads the first of their rooms.
+    func leaderOfListeners(asking node: Int) async -> String? {
+        guard let room = RoomID(Self.listenersRooms[0]) else { return nil }
+        return await explanation(of: room, at: node)?.leader
     }
 
     /// How many their rooms count in all.

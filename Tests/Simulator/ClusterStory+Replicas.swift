@@ -41,7 +41,7 @@ extension ClusterStory {
         }
     }
 
-    private func explanation(of room: RoomID, at node: Int) async -> SimulatedCluster.Placement? {
+    func explanation(of room: RoomID, at node: Int) async -> SimulatedCluster.Placement? {
         struct Explanation: Decodable { var log: SimulatedCluster.Placement }
         guard let text = await text(node, "/v1/rooms/\(room)/explain") else { return nil }
         return try? JSONDecoder().decode(Explanation.self, from: Data(text.utf8)).log
