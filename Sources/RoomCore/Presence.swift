@@ -455,13 +455,9 @@ public struct Presence: Sendable {
     /// Whether there are changes that other replicas have not been told of.
     public var hasChanges: Bool { !changes.isEmpty }
 
-    /// Another replica knows nothing yet: it is told of all sessions of the node.
-    public mutating func noteAll() {
-        guard let node = changes.node else { return }
-        for lane in lanes where lane.node == node {
-            guard let keys = keysByLane[lane] else { continue }
-            for entry in keys.entries { changes.note(entry.key) }
-        }
+    /// All sessions of a node, in no order: for a replica that knows nothing yet.
+    public func sessions(at node: NodeID) -> [PresenceKey] {
+        lanes.filter { $0.node == node }.flatMap { keys(on: $0) }
     }
 
     /// The oldest changes that other replicas have not been told of, as they are now: at most so many.

@@ -120,11 +120,6 @@ package struct TurnStream {
         if missedSince[lane] == nil { missedSince[lane] = hasMissedAll ? Unkept() : shown }
     }
 
-    /// A lane has viewers that it has not announced to this leader: they miss everything until it does.
-    package mutating func missAll(_ lane: Lane) {
-        if missedSince[lane] == nil { missedSince[lane] = Unkept() }
-    }
-
     /// A node can't be reached. Its lanes, which have announced sessions and may never say what those were shown, hear
     /// nothing until they announce them anew.
     /// - Parameter lanes: those of the node that have viewers.

@@ -12,8 +12,11 @@ struct Graces {
     /// Sessions whose node can't be reached, and when their grace ends.
     private(set) var unreachable: [PresenceKey: Timestamp] = [:] { didSet { unreachableVersion &+= 1 } }
     private(set) var unreachableVersion: UInt64 = 0
-    /// Those of them that this leader has from the former one, of whose node they are, and that it has not heard of yet.
+    /// Those of them that this leader has from the former one, at whose node they are, while this node is reached and has
+    /// said nothing of them: should it say nothing, they had left the former leader.
     private(set) var inherited: Set<PresenceKey> = []
+    /// Lanes that have said since this leader led which sessions they have here.
+    private(set) var announced: Set<Lane> = []
     /// Not later than the first end of those graces; nil: there is none.
     private(set) var nextEnd: Timestamp?
     /// Those whose grace was over when it was last looked: a lost node may have had very many.
@@ -49,10 +52,29 @@ struct Graces {
     }
 
     /// The same of a session that this leader has from the former one.
-    mutating func inherit(_ key: PresenceKey, until end: Timestamp) {
+    /// - Parameter isLost: whether its node is lost, or was since.
+    mutating func inherit(_ key: PresenceKey, until end: Timestamp, isLost: Bool) {
         begin(key, until: end)
-        inherited.insert(key)
+        if !isLost { inherited.insert(key) }
     }
+
+    /// A lane has said which sessions it has here. Others of it are waited for no longer than that.
+    mutating func note(announced lane: Lane, inherited keys: some Sequence<PresenceKey>, until end: Timestamp) {
+        announced.insert(lane)
+        for key in keys {
+            guard let old = unreachable[key], end < old else { continue }
+            begin(key, until: end)
+        }
+    }
+
+    /// The node can't be reached: nobody there says any more what has become of its sessions.
+    mutating func lose(_ node: NodeID) {
+        if inherited.first?.node == node { inherited = [] }
+        announced = announced.filter { $0.node != node }
+    }
+
+    /// Another leader's sessions are not this one's.
+    mutating func beginLeading() { (inherited, announced) = ([], []) }
 
     /// The session is here, or nobody waits for it any more.
     mutating func end(_ key: PresenceKey) {
@@ -62,8 +84,8 @@ struct Graces {
         if unreachable.isEmpty { nextEnd = nil }
     }
 
-    /// The next session whose grace is over; nil: no more.
-    mutating func takeDue(at now: Timestamp) -> PresenceKey? {
+    /// The next session whose grace is over, and whether it had left the former leader; nil: no more.
+    mutating func takeDue(at now: Timestamp) -> (key: PresenceKey, hadLeft: Bool)? {
         if due.isEmpty, let nextEnd, nextEnd <= now {
             due = unreachable.filter { $0.value <= now }.map(\.key)
             self.nextEnd = unreachable.values.lazy.filter { $0 > now }.min()
@@ -72,8 +94,7 @@ struct Graces {
             // It may have been announced meanwhile, or be lost anew.
             guard let end = unreachable[key], end <= now else { continue }
             unreachable[key] = nil
-            inherited.remove(key)
-            return key
+            return (key, inherited.remove(key) != nil)
         }
         return nil
     }

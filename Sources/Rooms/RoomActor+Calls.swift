@@ -287,7 +287,11 @@ extension RoomActor {
         presence.setAway(key, false)
         if let visitor = presence.visitor(key) {
             publishVoice(of: visitor, at: context.now())
-            if isLost(key.node) { lose(key, at: context.now()) }
+            if isLost(key.node) {
+                lose(key, at: context.now())
+            } else if graces.inherited.contains(key) {
+                graces.end(key)
+            }
         } else if !arrivals.contains(key), waiting.holds[key] == nil, let cause = recentExclusion(of: call.caller) {
             // Its former lane was told, and had given it away already.
             notify(call, .kicked(key.session, cause.reason, ext: cause.ext))

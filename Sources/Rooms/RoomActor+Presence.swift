@@ -55,7 +55,7 @@ extension RoomActor {
 
     /// Transient elements go with their owner, all in one 320 (PROTOCOL.md, "Seats"). A drop gets here when its grace
     /// has passed; a kick clears them where it is applied.
-    private func clearSeats(of owners: [UserID]) {
+    func clearSeats(of owners: [UserID]) {
         let elements = owners.flatMap { state.transientElements(of: $0) }.map { QueueElementVersion($0) }
         guard !elements.isEmpty else { return }
         // They are looked at again, should the proposal be lost.

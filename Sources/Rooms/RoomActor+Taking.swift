@@ -12,14 +12,15 @@ extension RoomActor {
     func announce(_ stay: Stay, _ call: SessionOrigin, _ key: PresenceKey) {
         // Connected again, its node announces it again.
         guard !isLost(key.node) else { return }
-        if graces.inherited.contains(key) { presence.setProfile(of: key, stay.profile, notifyExt: stay.notifyExt) }
+        let isInherited = graces.inherited.contains(key)
+        if isInherited { presence.setProfile(of: key, stay.profile, notifyExt: stay.notifyExt) }
         graces.end(key)
         let lane = Lane(node: call.address.node, number: call.address.lane)
         guard presence.visitor(key) == nil else {
             // The connection to its node has ended, and begun anew.
             presence.move(key, lane: lane.number, encoding: call.address.encoding)
             presence.setAway(key, stay.isAway)
-            suspend(lane, isNew: false)
+            suspend(lane, isNew: isInherited)
             if let visitor = presence.visitor(key) { publishVoice(of: visitor, at: context.now()) }
             return
         }
@@ -52,32 +53,34 @@ extension RoomActor {
     // MARK: - The former leader's own sessions
 
     /// Sessions that were at the former leader's node: in their grace until that node announces them, or they enter by
-    /// another one. Those that are here by now, or were put out, are left out.
-    func inherit(_ visitors: some Sequence<Visitor>, until end: Timestamp) {
-        for visitor in visitors {
+    /// another one. Those that are here by now, that their lane has not named, or that were put out are left out.
+    func inherit(_ sessions: [InheritedSession], until end: Timestamp) {
+        // The newest word last.
+        for session in sessions.reversed() {
+            var visitor = session.visitor
             guard presence.visitor(visitor.key) == nil, presence.otherCopy(of: visitor.key, visitor.user) == nil,
+                !graces.announced.contains(visitor.lane),
                 exclusion(of: visitor.user, since: visitor.enteredAt) == nil,
                 !presence.isSuperseded(visitor, ledSince: ledSince)
             else { continue }
-            var visitor = visitor
             visitor.isAway = true
-            if !presence.lanes.contains(visitor.lane) { stream.missAll(visitor.lane) }
             perform(presence.announce(visitor, role: role(of: visitor)))
-            graces.inherit(visitor.key, until: end)
+            graces.inherit(visitor.key, until: end, isLost: session.isLost || isLost(visitor.key.node))
             holdIfThrownOut(visitor.user, visitor.key)
         }
         stream.encodings.formUnion(presence.encodings)
         touch()
     }
 
-    /// The lane has announced all of its sessions. Others that the former leader had there had left before, and it has
-    /// told everybody so.
+    /// The lane has announced all of its sessions. Others that the former leader had there had left before, unless they
+    /// are on their way to another lane, which says so a moment later.
     private func endInherited(of lane: Lane) {
-        guard graces.inherited.first?.node == lane.node else { return }
-        for key in graces.inherited where presence.visitor(key)?.lane == lane {
-            graces.end(key)
-            perform(presence.exit(key, notify: .none, at: context.now()))
-        }
+        let now = context.now()
+        guard now < ledSince.adding(seconds: context.policy.graceSeconds) else { return }
+        let keys =
+            graces.inherited.first?.node == lane.node
+            ? graces.inherited.filter { presence.visitor($0)?.lane == lane } : []
+        graces.note(announced: lane, inherited: keys, until: now.adding(seconds: 2))
     }
 
     // MARK: - Copies of a session
@@ -202,6 +205,7 @@ extension RoomActor {
 
     /// A gateway node can't be reached: its sessions are in their grace.
     func lose(_ node: NodeID, at now: Timestamp) {
+        graces.lose(node)
         missedPages.lose(node)
         stream.lose(node, lanes: presence.lanes.lazy.filter { $0.node == node })
         for key in presence.keys(on: node) where graces.unreachable[key] == nil { lose(key, at: now) }
@@ -215,12 +219,26 @@ extension RoomActor {
         cancelReads(of: key)
     }
 
+    /// It had left the former leader, which has told everybody so.
+    private func leaveUntold(_ key: PresenceKey, at now: Timestamp) {
+        for case .departed(let user) in presence.exit(key, notify: .none, at: now) {
+            clearSeats(of: [user])
+            graces.depart(user, mayReturn: isAnnouncing(at: now))
+        }
+        noteEmptiness()
+    }
+
     /// A session that has not been announced again has left.
     /// - Parameter end: of the time that there is for it, by `EventLoop.nowNanoseconds`; at least one session leaves.
     /// - Returns: whether the time was too short for all.
     func endGraces(at now: Timestamp, untilNanoseconds end: UInt64) -> Bool {
-        while let key = graces.takeDue(at: now) {
+        while let (key, hadLeft) = graces.takeDue(at: now) {
             touch()
+            if hadLeft {
+                leaveUntold(key, at: now)
+                if EventLoop.nowNanoseconds >= end { return true }
+                continue
+            }
             if presence.visitor(key) != nil { context.departed.value.add(key, of: id, at: now) }
             exit(key, at: now)
             if EventLoop.nowNanoseconds >= end { return true }

@@ -101,6 +101,7 @@ actor RoomActor {
         let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
         graces.absentOwners = [:]
         graces.forgetDeparted()
+        graces.beginLeading()
         for owner in state.transientOwners { graces.absentOwners[owner] = graceEnd }
         touch()
     }

@@ -102,7 +102,7 @@ extension ShardHost {
         if let leader = log.leader.flatMap({ NodeID($0.node) }), !log.isLeader {
             let notice = ShardNotice(shard: shard, term: log.term)
             followed.follow(leader, notice)
-            presenceReplica.onLeader(term: log.term, at: context.now(), seconds: context.policy.graceSeconds)
+            presenceReplica.onLeader(leader, term: log.term, at: context.now(), seconds: context.policy.graceSeconds)
             context.sink.onLeaderConfirmed(leader, notice)
         } else if log.isLeader {
             followed.forget()
@@ -134,6 +134,9 @@ extension ShardHost {
         }
         let heir = ready.filter { node == nil || $0.id.node == node?.text }.max { $0.matchIndex < $1.matchIndex }
         guard log.isEstablished, let heir else { return false }
+        // The heir is to know who has left by now.
+        var bytes = 256 << 10
+        replicatePresence(bytes: &bytes)
         do throws(RaftError) {
             try log.transferLeadership(to: heir.id)
             log.onInput()

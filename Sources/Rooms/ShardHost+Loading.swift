@@ -63,6 +63,7 @@ extension ShardHost {
         applyCommitted()
         fetchRooms()
         for work in waiting { receive(work) }
+        if !inherited.isEmpty { loadRoomsToRecover() }
     }
 
     private func loadingFailed(_ id: RoomID, _ error: any Error) {

@@ -21,19 +21,16 @@ extension ShardHost {
 
     private func setPresenceReplicas(_ nodes: [NodeID]) {
         guard nodes != presenceSender.replicas || nodes.isEmpty == presenceSender.isOn, let ledTerm else { return }
-        let new = presenceSender.choose(nodes)
-        let (node, isNew) = (presenceSender.isOn ? context.node : nil, !new.isEmpty)
-        for room in rooms.active {
-            room.assumeIsolated { room in
-                room.presence.replicate(node)
-                // Those who know them are told once more.
-                if isNew { room.presence.noteAll() }
-            }
-            notePresence(of: room)
-        }
-        guard !new.isEmpty else { return }
+        let (new, old) = presenceSender.choose(
+            nodes, rooms.active.filter { $0.assumeIsolated { !$0.presence.isWithoutPeople } }.map(\.id))
+        let node = presenceSender.isOn ? context.node : nil
+        for room in rooms.active { room.assumeIsolated { $0.presence.replicate(node) } }
+        let lost = context.lostNodes.value
+        let told = new + old.filter { !lost.contains($0) }
+        guard !told.isEmpty else { return }
+        // Those that are no replicas any more forget what they know by the same.
         context.sink.replicate(
-            PresenceUpdate(shard: shard, term: ledTerm, node: context.node, isFirst: true), to: new)
+            PresenceUpdate(shard: shard, term: ledTerm, node: context.node, isFirst: true), to: told)
     }
 
     /// The room's turn is over: what has changed in it is told soon.
@@ -42,20 +39,37 @@ extension ShardHost {
         if room.assumeIsolated({ $0.presence.hasChanges }) { presenceSender.note(room.id) }
     }
 
-    /// Every 100 ms: tells the other replicas what has changed, for as long as the share of a turn.
-    func replicatePresence() {
-        guard let ledTerm, presenceSender.first != nil else { return }
-        let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
-        repeat {
+    /// Every 100 ms: tells the other replicas what has changed, and new ones what there is.
+    /// - Parameter bytes: that may be sent; it may become less than 0.
+    func replicatePresence(bytes: inout Int) {
+        guard let ledTerm else { return }
+        while bytes > 0, presenceSender.isBehind {
             var changes: [PresenceUpdate.Change] = []
+            var nodes = presenceSender.replicas
             while changes.count < PresenceUpdate.changesMax, let id = presenceSender.first {
                 changes += takePresenceChanges(of: id, max: PresenceUpdate.changesMax - changes.count)
             }
+            if changes.isEmpty, let (begun, sessions) = takeBeginning() { (nodes, changes) = (begun, sessions) }
+            bytes -= changes.reduce(4_096) { $0 + $1.byteCount }
+            guard !changes.isEmpty else { continue }
             context.sink.replicate(
-                PresenceUpdate(shard: shard, term: ledTerm, node: context.node, changes: changes),
-                to: presenceSender.replicas)
-        } while presenceSender.first != nil && EventLoop.nowNanoseconds < end
-        if presenceSender.first != nil { context.loop.executeLater { [unowned self] in replicatePresence() } }
+                PresenceUpdate(shard: shard, term: ledTerm, node: context.node, changes: changes), to: nodes)
+        }
+    }
+
+    private func takeBeginning() -> (nodes: [NodeID], changes: [PresenceUpdate.Change])? {
+        let node = context.node
+        let part = presenceSender.takeBeginning(max: PresenceUpdate.changesMax) { id in
+            rooms[id]?.assumeIsolated { $0.presence.sessions(at: node) } ?? []
+        }
+        guard let part, let room = rooms[part.room] else { return nil }
+        let (id, keys) = (part.room, part.keys)
+        let changes = room.assumeIsolated { room in
+            keys.compactMap { key in
+                room.presence.visitor(key).map { PresenceUpdate.Change(room: id, .here($0)) }
+            }
+        }
+        return (part.nodes, changes)
     }
 
     private func takePresenceChanges(of id: RoomID, max: Int) -> [PresenceUpdate.Change] {
@@ -74,8 +88,8 @@ extension ShardHost {
     // MARK: - The other replicas
 
     func receive(_ update: PresenceUpdate) {
-        guard !log.isLeader else { return }
-        presenceReplica.take(update)
+        guard ledTerm == nil else { return }
+        presenceReplica.take(update, at: context.now(), seconds: context.policy.graceSeconds)
     }
 
     // MARK: - The next leader
@@ -108,13 +122,13 @@ extension ShardHost {
         let grace = ledSince.adding(seconds: context.policy.graceSeconds)
         let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
         while let id = inheriting.last {
-            guard let room = rooms[id], var visitors = inherited.removeValue(forKey: id) else {
+            guard let room = rooms[id], var sessions = inherited.removeValue(forKey: id) else {
                 inheriting.removeLast()
                 continue
             }
-            let some = visitors.suffix(Self.inheritedAtATime)
-            visitors.removeLast(some.count)
-            if !visitors.isEmpty { inherited[id] = visitors }
+            let some = Array(sessions.suffix(Self.inheritedAtATime))
+            sessions.removeLast(some.count)
+            if !sessions.isEmpty { inherited[id] = sessions }
             room.assumeIsolated { $0.inherit(some, until: grace) }
             collect(room)
             guard EventLoop.nowNanoseconds < end else {
@@ -131,5 +145,15 @@ extension ShardHost {
             return
         }
         (inherited, inheriting) = ([:], [])
+    }
+}
+
+extension PresenceUpdate.Change {
+    /// About as many as it takes on the link.
+    fileprivate var byteCount: Int {
+        guard case .here(let visitor) = change else { return 64 }
+        let profile = visitor.profile
+        let texts = [profile.nick, profile.avatar, profile.ext, visitor.notifyExt]
+        return texts.reduce(128) { $0 + ($1?.utf8.count ?? 0) }
     }
 }

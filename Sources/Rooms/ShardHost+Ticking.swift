@@ -18,7 +18,7 @@ extension ShardHost {
         log.setHasStorage(takesRows && diskFailure == nil)
         if !takesRows { failEarly(ShardProposals.tooSlow) }
         if !queue.isEmpty { applyCommitted() }
-        if ledTerm != nil, agenda.graceCount > 0 {
+        if ledTerm != nil, agenda.graceCount > 0 || !inherited.isEmpty {
             // And time to commit that they have left.
             gracesEnd = ClusterView.ticks() + 20
         }

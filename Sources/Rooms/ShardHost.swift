@@ -51,7 +51,7 @@ final class ShardHost: GroupLogDelegate {
     var presenceSender = PresenceSender()
     var presenceReplica = PresenceReplica()
     /// Sessions at the former leader's node that are not in their rooms yet, which have to be loaded or wait for a turn.
-    var inherited: [RoomID: [Visitor]] = [:]
+    var inherited: [RoomID: [InheritedSession]] = [:]
     /// Those of the rooms that are in memory.
     var inheriting: [RoomID] = []
     var checkpointedIndex: UInt64

@@ -86,7 +86,7 @@ final class MemoryLink: Sendable {
     fileprivate func deliver(_ update: PresenceUpdate, from: NodeID, to: NodeID) {
         state.withLock { state in
             guard state.isOpen(from, to), !state.isPresenceCut else { return }
-            state.presence[to, default: PresenceReplica()].take(update)
+            state.presence[to, default: PresenceReplica()].take(update, at: Timestamp(0), seconds: 10)
             state.rooms[to]?.receive(update)
         }
     }
@@ -98,7 +98,7 @@ final class MemoryLink: Sendable {
     func presence(at node: NodeID) -> [String] {
         state.withLock { state in
             var replica = state.presence[node] ?? PresenceReplica()
-            return replica.takeAll(at: Timestamp(0)).values.joined().map(\.user.text).sorted()
+            return replica.takeAll(at: Timestamp(0)).values.joined().map(\.visitor.user.text).sorted()
         }
     }
 

@@ -144,8 +144,23 @@ import Wire
                 try request("ann", at: n1.id, number: nil, .announce(stay)),
                 try request("ann", at: n1.id, number: nil, .follow(StreamPlace(epoch: "", seq: .max))),
             ])
+            // A session on its way to another node is waited for; nobody hears of him, and his clock is not the grace.
             try await poll("bob is gone") { try await online(n2) == 1 }
             #expect(try await n2.calls.member(user("ann"), of: Self.room).profile.nick == "Ann?")
+            _ = try await ask(n2, "carl", number: 4, enter()).get()
+            try await poll("carl is shown") { events(n2) == "301x1 302x0" }
+        }
+    }
+
+    @Test func `whom nobody names at a node that is reached had left before, and goes without a word`() async throws {
+        try await withRoom(graceSeconds: 1) { cluster, n1 in
+            try await everybodyIsTold(cluster, ["ann", "bob"])
+            let n2 = try cluster.node("n2")
+            try await poll("n2 can take over") { await n1.rooms.transfer(ShardID(0), to: n2.id) }
+            try await poll("n2 leads, and waits for nobody any more") {
+                guard await n2.status()?.leader == n2.id else { return false }
+                return try await online(n2) == 0
+            }
             _ = try await ask(n2, "carl", number: 4, enter()).get()
             try await poll("carl is shown") { events(n2) == "301x1 302x0" }
         }
