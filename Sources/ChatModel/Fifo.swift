@@ -1,9 +1,12 @@
 /// The queue of this project: first in, first out, with amortised O(1) operations. Memory follows the number of elements,
 /// and what an element holds is let go of when it is removed.
-public struct Fifo<Element: Sendable>: Sendable {
+public struct Fifo<Element> {
     /// nil: removed.
     private var elements: [Element?] = []
     private var head = 0
+
+    /// Storage for more elements than this, which one crowd needed, is given back.
+    private static var capacityKept: Int { 1_024 }
 
     public init(_ elements: [Element] = []) { self.elements = elements }
 
@@ -29,11 +32,18 @@ public struct Fifo<Element: Sendable>: Sendable {
         guard head < elements.count else { return }
         elements[head] = nil
         head += 1
-        // At least half is dead: moving the rest is paid for by what was removed.
-        if head * 2 >= elements.count && (head >= 64 || head == elements.count) {
-            elements.removeSubrange(..<head)
-            head = 0
+        compact()
+    }
+
+    /// Removes so many from the front; all when there are fewer.
+    public mutating func removeFirst(_ removed: Int) {
+        precondition(removed >= 0)
+        let end = head + Swift.min(removed, count)
+        while head < end {
+            elements[head] = nil
+            head += 1
         }
+        compact()
     }
 
     /// Removes the first element and returns it; nil when there is none.
@@ -42,7 +52,20 @@ public struct Fifo<Element: Sendable>: Sendable {
         removeFirst()
         return first
     }
+
+    private mutating func compact() {
+        // At least half is dead: moving the rest is paid for by what was removed.
+        guard head * 2 >= elements.count, head >= 64 || head == elements.count else { return }
+        if elements.count > Self.capacityKept {
+            elements = Array(elements[head...])
+        } else {
+            elements.removeSubrange(..<head)
+        }
+        head = 0
+    }
 }
+
+extension Fifo: Sendable where Element: Sendable {}
 
 extension Fifo: Sequence {
     public struct Iterator: IteratorProtocol {

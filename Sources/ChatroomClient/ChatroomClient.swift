@@ -10,7 +10,7 @@ public actor ChatroomClient {
     nonisolated let configuration: ChatroomConfiguration
 
     private var core: ClientCore
-    private var inbox: [ClientInput] = []
+    private var inbox = Fifo<ClientInput>()
     private var isWorking = false
     /// By connection. Two at most, while a connection takes the place of another.
     private var lines: [UInt64: Line] = [:]
@@ -102,16 +102,12 @@ public actor ChatroomClient {
 
     /// Gives the core what happened and does what it asks for, one after the other.
     func take(_ inputs: [ClientInput]) {
-        inbox += inputs
+        inbox.append(contentsOf: inputs)
         guard !isWorking else { return }
         isWorking = true
-        var next = 0
-        while next < inbox.count {
-            let input = inbox[next]
-            next += 1
+        while let input = inbox.popFirst() {
             for effect in core.handle(input, at: ClientClock.now) { perform(effect) }
         }
-        inbox.removeAll(keepingCapacity: inbox.capacity <= 64)
         isWorking = false
         for line in lines.values { line.flush() }
         setAlarm()

@@ -34,7 +34,7 @@ final class ShardWriter {
     /// Times of the newest rows of files that are not open; a file that nobody writes does not change.
     private var lastTimes: [HistoryFile: Timestamp] = [:]
     /// Taken from the shared state, oldest first, and not in the files yet.
-    private var unwritten: [StorageBatch] = []
+    private var unwritten = Fifo<StorageBatch>()
     var appliedIndex: UInt64
     private var publishedHealth = StorageHealth.good
     private var retryDelay = ShardWriter.retryDelayMin
@@ -121,7 +121,7 @@ final class ShardWriter {
     /// Brings everything that was passed to `write` into the files; throws while that is not possible.
     func flush(on thread: StorageThread) throws(StorageError) {
         let halt = state.withLock { state in
-            unwritten += state.incoming
+            unwritten.append(contentsOf: state.incoming)
             state.incoming = []
             state.isFlushUrgent = false
             return state.halt
@@ -150,12 +150,12 @@ final class ShardWriter {
     /// Writes a transaction's worth of batches: one transaction per file.
     private func writeSome() throws {
         var bytes = 0
-        let count = max(
-            1,
-            unwritten.prefix {
-                bytes += $0.bytes; return bytes <= configuration.transactionBytesMax
-            }.count)
-        let batches = unwritten[..<count]
+        let batches = unwritten.prefix { batch in
+            let size = batch.bytes
+            guard bytes == 0 || bytes + size <= configuration.transactionBytesMax else { return false }
+            bytes += size
+            return true
+        }
         let index = batches.reduce(appliedIndex) { max($0, $1.appliedIndex) }
         let cutoffs = configuration.cutoffs()
         var rows: [HistoryFile: [HistoryRow]] = [:]
@@ -185,7 +185,7 @@ final class ShardWriter {
         appliedIndex = index
         let written = batches.reduce(0) { $0 + $1.bytes }
         let callbacks = batches.compactMap(\.onWritten)
-        unwritten.removeFirst(count)
+        unwritten.removeFirst(batches.count)
         state.withLock { state in
             state.appliedIndex = index
             state.pendingBytes -= written

@@ -29,7 +29,7 @@ struct LogQueue: Sendable {
 
     private var saves = Fifo<Save>()
     private(set) var savesBytes = 0
-    var reads: [Read] = []
+    var reads = Fifo<Read>()
     var trims: [GroupID: UInt64] = [:]
     var requests: [@Sendable (LogWriter) -> Void] = []
     /// The log is to be written to segments from now on.
@@ -63,8 +63,6 @@ struct LogQueue: Sendable {
             turn.saves.append(next)
             saves.removeFirst()
         }
-        // The memory of a crowd is not kept.
-        if saves.isEmpty, turn.saves.count >= 4096 { saves = Fifo() }
         savesBytes -= bytes
         status.waitingBytes = savesBytes
         if withTrims { swap(&turn.trims, &trims) }

@@ -1,3 +1,4 @@
+import ChatModel
 import Consensus
 import SQLite
 
@@ -7,7 +8,7 @@ extension LogWriter {
 
     /// Serves the oldest waiting read for a bounded time, so that commits come in between.
     func readSlice() {
-        guard var read = queue.withLock({ $0.reads.isEmpty ? nil : $0.reads.removeFirst() }) else { return }
+        guard var read = queue.withLock({ $0.reads.popFirst() }) else { return }
         guard let log = logs[read.group], read.next >= log.firstIndex, read.next <= log.lastIndex else {
             read.completion(
                 .failure(

@@ -384,7 +384,7 @@ final class LogWriter {
         home.close(isTrusted: refusal == nil)
         let left = queue.update { queue in
             queue.isClosed = true
-            defer { queue.reads = [] }
+            defer { queue.reads = Fifo() }
             return (reads: queue.reads, requests: queue.requests)
         }
         for read in left.reads { read.completion(.failure(LogStoreError(.closed, "the log was closed"))) }

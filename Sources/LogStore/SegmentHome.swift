@@ -1,3 +1,4 @@
+import ChatModel
 import Consensus
 import SQLite
 
@@ -15,7 +16,7 @@ final class SegmentHome: LogHome {
     private var segments: [Segment]
     /// Files for the next segments, in the order in which they are used: the oldest content first, so that the numbers
     /// of those that are left have no gaps, whenever a crash comes.
-    private var free: [SegmentFile]
+    private var free: Fifo<SegmentFile>
     /// A file whose removal has failed. Until it is gone no other one is written anew, for the same reason.
     private var removed: SegmentFile?
     private var tableNeeds: SegmentNeeds
@@ -55,7 +56,7 @@ final class SegmentHome: LogHome {
         self.store = store
         self.table = table
         self.segments = segments
-        self.free = free
+        self.free = Fifo(free)
         self.sequence = sequence
         tableNeeds = SegmentNeeds()
         tableHasRows = try table.hasRows()
@@ -271,8 +272,7 @@ final class SegmentHome: LogHome {
             try makeFile()
         } else if hasTooMany {
             try finishRemoval()
-            guard free.count > Self.freeFilesMax else { return }
-            let file = free.removeFirst()
+            guard free.count > Self.freeFilesMax, let file = free.popFirst() else { return }
             file.file.close()
             removed = file
             try finishRemoval()

@@ -82,9 +82,8 @@ final class TableHome: LogHome {
     }
 
     func didAdopt(_ logs: [GroupID: GroupEntries]) {
-        for _ in 0..<deleted { useless.removeFirst() }
+        useless.removeFirst(deleted)
         deleted = 0
-        if useless.isEmpty { useless = Fifo() }
         lastRow = preparedRow
     }
 

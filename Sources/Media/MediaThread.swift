@@ -1,9 +1,10 @@
+import ChatModel
 import SQLite
 
 /// A thread that reads and writes content: files block, and loops must not. Jobs that wait are bounded.
 final class MediaThread: Sendable {
     private struct State: Sendable {
-        var jobs: [@Sendable () -> Void] = []
+        var jobs = Fifo<@Sendable () -> Void>()
         var isStopping = false
         var threads = 0
     }
@@ -40,7 +41,7 @@ final class MediaThread: Sendable {
     private func run() {
         while true {
             let job: (@Sendable () -> Void)? = state.wait { state in
-                if !state.jobs.isEmpty { return .some(state.jobs.removeFirst()) }
+                if let job = state.jobs.popFirst() { return .some(job) }
                 return state.isStopping ? .some(nil) : nil
             }
             guard let job else { break }

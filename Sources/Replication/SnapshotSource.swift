@@ -24,7 +24,7 @@ public struct SnapshotSource: Sendable {
         /// nil while it is being opened.
         var mark: SnapshotMark?
         /// Sent and not known to be stored, the first of them `first`.
-        var kept: [[UInt8]] = []
+        var kept = Fifo<[UInt8]>()
         var first: UInt32 = 0
         /// The receiver wants chunks before this one.
         var end: UInt32

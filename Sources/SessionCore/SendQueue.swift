@@ -34,18 +34,16 @@ public enum FrameTraffic: Sendable, Hashable {
 /// 3. Nothing is dropped silently: what went is returned as `Loss`es, of which the session tells its client.
 /// 4. A frame of which a byte was written is finished first, so it is not in the queue any more.
 public struct SendQueue<Frame: QueuedFrame> {
-    /// Waiting frames start at `head`; the array is compacted when half of it is dead.
-    private var frames: ContiguousArray<Frame> = []
-    private var head = 0
+    private var frames = Fifo<Frame>()
     public private(set) var byteCount = 0
     /// The part of ``byteCount`` that nobody else holds: frames that are for this connection alone.
     public private(set) var ownByteCount = 0
 
     public init() {}
 
-    public var isEmpty: Bool { head == frames.count }
-    public var count: Int { frames.count - head }
-    public var first: Frame? { isEmpty ? nil : frames[head] }
+    public var isEmpty: Bool { frames.isEmpty }
+    public var count: Int { frames.count }
+    public var first: Frame? { frames.first }
 
     public mutating func append(_ frame: Frame) {
         frames.append(frame)
@@ -54,18 +52,11 @@ public struct SendQueue<Frame: QueuedFrame> {
     }
 
     public mutating func popFirst() -> Frame? {
-        guard head < frames.count else { return nil }
-        let frame = frames[head]
-        head += 1
+        guard let frame = frames.popFirst() else { return nil }
         byteCount -= frame.byteCount
         if frame.traffic == .reply { ownByteCount -= frame.byteCount }
-        if head == frames.count {
-            frames = []
-            head = 0
-        } else if head > 64, head * 2 > frames.count {
-            frames.removeFirst(head)
-            head = 0
-        }
+        // Very many connections were slow once: none of them keeps the storage.
+        if frames.isEmpty { frames = Fifo() }
         return frame
     }
 
@@ -86,8 +77,8 @@ public struct SendQueue<Frame: QueuedFrame> {
         to bytesMax: Int, _ losses: inout Losses, _ dropped: (Frame) -> Void, _ mayGo: (FrameTraffic) -> Bool
     ) {
         guard byteCount > bytesMax else { return }
-        var kept: ContiguousArray<Frame> = []
-        for frame in frames[head...] {
+        var kept = Fifo<Frame>()
+        for frame in frames {
             if byteCount > bytesMax, mayGo(frame.traffic) {
                 byteCount -= frame.byteCount
                 losses.note(frame)
@@ -97,6 +88,5 @@ public struct SendQueue<Frame: QueuedFrame> {
             }
         }
         frames = kept
-        head = 0
     }
 }

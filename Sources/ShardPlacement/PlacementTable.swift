@@ -1,3 +1,4 @@
+import ChatModel
 import Consensus
 
 /// Shards by servers, while they are being placed.
@@ -102,11 +103,8 @@ struct PlacementTable {
 
     private func leaderChain(from start: Int, _ loads: [Int]) -> [(shard: Int, to: Int)] {
         var reached: [Int: (shard: Int, from: Int)] = [:]
-        var queue = [start]
-        var head = 0
-        while head < queue.count {
-            let from = queue[head]
-            head += 1
+        var queue = Fifo([start])
+        while let from = queue.popFirst() {
             if loads[from] + 1 < loads[start] {
                 var chain: [(shard: Int, to: Int)] = []
                 var server = from

@@ -50,8 +50,7 @@ extension GossipMembership {
     /// it every other time, that takes two periods at most, however many there are. All the others are probed once
     /// before anybody is again (SWIM 4.3).
     private mutating func nextTarget() -> GossipRecord? {
-        while !hinted.isEmpty {
-            let node = hinted.removeFirst()
+        while let node = hinted.popFirst() {
             if let known = members[node], known.isAlive, suspicions[node]?.isWitness != true { return known.record }
         }
         isNeighboursTurn.toggle()

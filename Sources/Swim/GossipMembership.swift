@@ -34,7 +34,7 @@ public struct GossipMembership: Sendable {
 
     // Probing.
     /// Members that may be gone, to be probed before anybody else; each once.
-    var hinted: [NodeID] = []
+    var hinted = Fifo<NodeID>()
     var probeOrder: [NodeID] = []
     var isNeighboursTurn = false
     var probe: Probe?
@@ -154,7 +154,7 @@ public struct GossipMembership: Sendable {
     public mutating func leave(now: Duration) {
         guard phase == .running else { return }
         probe = nil
-        hinted = []
+        hinted = Fifo()
         queue.add(.dead(incarnation: incarnation, node, by: node))
         guard aliveCount > 0 else {
             phase = .left

@@ -13,8 +13,7 @@ public struct Revocations: Sendable {
     private let usersMax: Int
     private var times: [UserID: Timestamp] = [:]
     /// In the order of their times; what `times` says otherwise of is out of date.
-    private var order: [(user: UserID, time: Timestamp)] = []
-    private var head = 0
+    private var order = Fifo<(user: UserID, time: Timestamp)>()
     /// Tokens of anybody issued at this time or before are refused.
     public private(set) var floor = Timestamp(0)
 
@@ -24,7 +23,7 @@ public struct Revocations: Sendable {
     init(floor: Timestamp, _ oldestFirst: [(user: UserID, time: Timestamp)], usersMax: Int = Self.usersMax) {
         self.init(usersMax: usersMax)
         self.floor = floor
-        order = oldestFirst
+        order = Fifo(oldestFirst)
         for (user, time) in oldestFirst { times[user] = time }
     }
 
@@ -36,17 +35,12 @@ public struct Revocations: Sendable {
         order.append((user, time))
         while times.count > usersMax { forgetOldest() }
         // Outdated or forgotten entries take at most as much again.
-        if order.count > 2 * usersMax {
-            order = oldestFirst
-            head = 0
-        }
+        if order.count > 2 * usersMax { order = Fifo(oldestFirst) }
         return time
     }
 
     private mutating func forgetOldest() {
-        guard head < order.count else { return }
-        let (user, time) = order[head]
-        head += 1
+        guard let (user, time) = order.popFirst() else { return }
         guard times[user] == time else { return }
         times[user] = nil
         floor = max(floor, time)
@@ -68,5 +62,5 @@ public struct Revocations: Sendable {
     public var count: Int { times.count }
 
     /// Everything that is remembered.
-    var oldestFirst: [(user: UserID, time: Timestamp)] { order[head...].filter { times[$0.user] == $0.time } }
+    var oldestFirst: [(user: UserID, time: Timestamp)] { order.filter { times[$0.user] == $0.time } }
 }

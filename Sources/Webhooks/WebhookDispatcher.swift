@@ -75,7 +75,7 @@ package final class WebhookDispatcher {
     private var delivered: [RoomID: WebhookProgress] = [:]
 
     /// Best-effort items, in the order in which they happened.
-    private var soft: [WebhookItem] = []
+    private var soft = Fifo<WebhookItem>()
     private var dropped: Int64 = 0
     private var softNumber: UInt64 = 0
 
@@ -169,7 +169,7 @@ package final class WebhookDispatcher {
         shard.pumpLater()
         backOff.succeeded()
         if settings == nil {
-            soft = []
+            soft = Fifo()
             dropped = 0
         }
         if case .waiting = state { retry() }
@@ -182,7 +182,7 @@ package final class WebhookDispatcher {
         queue = Fifo()
         queued = []
         delivered = [:]
-        soft = []
+        soft = Fifo()
         dropped = 0
         needsScan = true
         scannedTo = nil
@@ -358,7 +358,7 @@ package final class WebhookDispatcher {
     private func accepted(_ building: Building) {
         state = .idle
         delivered.merge(building.progress) { $1 }
-        soft.removeFirst(min(building.softCount, soft.count))
+        soft.removeFirst(building.softCount)
         // Items dropped since then are told next time.
         dropped = max(0, dropped - building.softDropped)
         for room in building.unfinished { note(room) }

@@ -45,6 +45,36 @@ import Testing
         #expect(queue.count == 1)
     }
 
+    @Test func `many are removed at once as one by one`() {
+        for count in [0, 1, 5, 200, 3_000] {
+            for removed in [0, 1, 4, 100, 150, 2_000, 2_999, 3_001] {
+                var queue = Fifo(Array(-1..<count))
+                queue.removeFirst()
+                queue.removeFirst(removed)
+                #expect(Array(queue) == Array(min(removed, count)..<count))
+                queue.append(count)
+                #expect(queue.popFirst() == min(removed, count))
+            }
+        }
+    }
+
+    @Test func `what many at once held is let go of at once`() {
+        final class Thing: Sendable {}
+        var queue = Fifo<Thing>()
+        weak var second: Thing?
+        do {
+            let thing = Thing()
+            second = thing
+            queue.append(contentsOf: [Thing(), thing])
+        }
+        for _ in 0..<200 { queue.append(Thing()) }
+        queue.removeFirst(1)
+        #expect(second != nil)
+        queue.removeFirst(1)
+        #expect(second == nil)
+        #expect(queue.count == 200)
+    }
+
     @Test func `queues are equal by what waits, not by what has gone`() {
         var queue = Fifo([1, 2, 3])
         queue.removeFirst()

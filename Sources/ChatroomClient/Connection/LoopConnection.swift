@@ -1,4 +1,5 @@
 #if !canImport(Darwin)
+    import ChatModel
     internal import Deflate
     internal import EventLoop
     internal import HTTPWebSocket
@@ -30,7 +31,7 @@
         private var inflater: Inflater?
         /// Frames that wait for the system, in order. Frames that the client waits for have a bound, and the rest is
         /// dropped there (`Line`); pongs are bounded by ``pongsMax``.
-        private var waiting: [Outgoing] = []
+        private var waiting = Fifo<Outgoing>()
         /// The system has a part of the first of them.
         private var isHeadWriting = false
         /// The farewell is the last of them.
@@ -180,9 +181,9 @@
 
         func connectionDidDrain(_ connection: TCPConnection) {
             // With TLS what was sealed already may have been waiting, and not what is first here.
-            if isHeadWriting, !waiting.isEmpty {
+            if isHeadWriting, let sent = waiting.popFirst() {
                 isHeadWriting = false
-                didSend(waiting.removeFirst())
+                didSend(sent)
             }
             writeOn()
             if isLeaving, waiting.isEmpty, tcp?.isWriting == false { tcp?.shutdownThenClose() }
@@ -192,7 +193,7 @@
             end(error.map(Self.sentence) ?? "")
             tcp = nil
             for outgoing in waiting { outgoing.whenSent?() }
-            waiting = []
+            waiting = Fifo()
         }
 
         /// Tells that it is over, once.
@@ -223,7 +224,8 @@
                     isHeadWriting = true
                     return tcp.write(next.bytes, from: count)
                 }
-                didSend(waiting.removeFirst())
+                waiting.removeFirst()
+                didSend(next)
             }
         }
 

@@ -1,3 +1,5 @@
+import ChatModel
+
 /// A summary, of bounded size, of events for which a consumer's buffer has no room.
 package protocol EventOverflow: Sendable {
     associatedtype Event: Sendable
@@ -13,14 +15,13 @@ package protocol EventOverflow: Sendable {
 /// Bound: `eventsMax` events. At the bound new events go into a summary, and when the consumer has taken everything
 /// that came before, it gets the summary in their place: a local gap, never silence.
 package struct EventBuffer<Overflow: EventOverflow>: Sendable {
-    private var waiting: [Overflow.Event] = []
-    private var taken = 0
+    private var waiting = Fifo<Overflow.Event>()
     private var overflow: Overflow?
     private let eventsMax: Int
 
     package init(eventsMax: Int) { self.eventsMax = max(1, eventsMax) }
 
-    package var count: Int { waiting.count - taken }
+    package var count: Int { waiting.count }
 
     package mutating func append(_ event: Overflow.Event) {
         // Everything behind the first one that did not fit is summarised with it, so that the order stays true.
@@ -33,21 +34,8 @@ package struct EventBuffer<Overflow: EventOverflow>: Sendable {
     package mutating func next() -> Overflow.Event? {
         if count == 0, let summary = overflow {
             overflow = nil
-            waiting = summary.events()
-            taken = 0
+            waiting = Fifo(summary.events())
         }
-        guard count > 0 else { return nil }
-        let event = waiting[taken]
-        taken += 1
-        if taken == waiting.count {
-            waiting.removeAll(keepingCapacity: waiting.capacity <= Self.capacityKept)
-            taken = 0
-        } else if taken >= Self.capacityKept {
-            waiting.removeFirst(taken)
-            taken = 0
-        }
-        return event
+        return waiting.popFirst()
     }
-
-    private static var capacityKept: Int { 256 }
 }

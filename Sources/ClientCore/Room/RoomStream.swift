@@ -34,7 +34,7 @@ struct RoomStream: Sendable {
     private var readingFrom: UInt64?
     private var held: [Push] = []
     /// The last of what was told of held messages.
-    private var notices: [String] = []
+    private var notices = Fifo<String>()
 
     private let heldMax: Int
     private let gapReadsMax: Int
