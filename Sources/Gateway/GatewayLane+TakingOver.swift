@@ -152,12 +152,11 @@ extension GatewayLane {
 
     /// Once a second. A leave says nothing to a room that knows where the session is.
     func endHandOvers(at now: UInt64) {
-        guard !handedOver.isEmpty else { return }
-        let due = handedOver.firstIndex { $0.until > now } ?? handedOver.endIndex
-        for item in handedOver.prefix(due) where shared.directory.lane(of: item.session) == nil {
+        while let item = handedOver.first, item.until <= now {
+            handedOver.removeFirst()
+            guard shared.directory.lane(of: item.session) == nil else { continue }
             for room in item.rooms { leave(room, item.session, item.caller) }
         }
-        handedOver.removeFirst(due)
     }
 }
 

@@ -73,7 +73,7 @@ final class GatewayLane {
     /// The missed messages of the answers to enters that come next.
     var missed = HeardMissed()
     /// Sessions that other nodes were given lately, oldest first.
-    var handedOver: [HandedOver] = []
+    var handedOver = Fifo<HandedOver>()
     /// nil: nothing is compressed.
     let compression: LaneCompression?
     /// Rooms with windows of barrage that their leaders have not answered, in the order in which they began to.

@@ -9,7 +9,7 @@ import Wire
 final class RecentFigures: Sendable {
     private static let seconds = 10
     private let registry: MetricsRegistry
-    private let samples = Mutex<[FigureSample]>([])
+    private let samples = Mutex(Fifo<FigureSample>())
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     init(_ registry: MetricsRegistry) { self.registry = registry }

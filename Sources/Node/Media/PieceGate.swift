@@ -4,7 +4,7 @@ import Synchronization
 /// Lets so many at a time through, in the order in which they come.
 actor PieceGate {
     private var free: Int
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var waiting = Fifo<CheckedContinuation<Void, Never>>()
 
     init(limit: Int) { free = limit }
 
@@ -24,7 +24,7 @@ actor PieceGate {
     }
 
     private func leave() {
-        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+        if let next = waiting.popFirst() { next.resume() } else { free += 1 }
     }
 }
 

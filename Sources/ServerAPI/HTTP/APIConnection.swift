@@ -55,7 +55,7 @@ final class APIConnection: ConnectionHandler {
     private var isProcessing = false
     /// It ends when what is in `output` is written; nothing is read any more.
     private var isEnding = false
-    private var output: [SharedBytes] = []
+    private var output = Fifo<SharedBytes>()
     private var timer: LoopTimer?
     private var timerAt: UInt64 = 0
     private var inputDeadline: UInt64?
@@ -317,7 +317,7 @@ final class APIConnection: ConnectionHandler {
         isEnding = true
         exchange?.body.fail()
         exchange = nil
-        output = []
+        output = Fifo()
         port.remove(self)
     }
 
