@@ -96,8 +96,3 @@ public protocol PublicationSink: Sendable {
     /// lost with the connection.
     func replicate(_ update: PresenceUpdate, to nodes: [NodeID])
 }
-
-extension PublicationSink {
-    public func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]]) {}
-    public func notify(_ tallies: ShardTallies, to node: NodeID) {}
-}

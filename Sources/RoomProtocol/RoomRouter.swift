@@ -17,11 +17,3 @@ public protocol RoomRouter: Sendable {
     /// Whether there is a connection to that node: without one its silence tells nothing new.
     func reaches(_ node: NodeID) -> Bool
 }
-
-extension RoomRouter {
-    public func ask(_ request: TallyRequest, of node: NodeID) {}
-    public func recount(_ recount: LaneRecount, at node: NodeID) {}
-    public func notify(_ uses: [UserUse]) {}
-    public func drop(_ node: NodeID) {}
-    public func reaches(_ node: NodeID) -> Bool { true }
-}

@@ -38,6 +38,7 @@ import Wire
         func route(_ calls: [RoomRequest], to node: NodeID, from lane: Int) { for call in calls { note(.call(call)) } }
         func ask(_ request: TallyRequest, of node: NodeID) { note(.ask(request)) }
         func recount(_ recount: LaneRecount, at node: NodeID) { note(.recount(recount)) }
+        func notify(_ uses: [UserUse]) {}
         func drop(_ node: NodeID) { note(.drop(node)) }
         func reaches(_ node: NodeID) -> Bool { isReached.withLock { $0 } }
     }

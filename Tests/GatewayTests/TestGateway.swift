@@ -14,6 +14,11 @@ enum TestGateway {
     /// Rooms that take everything and answer nothing.
     struct NoRooms: RoomRouter {
         func route(_ calls: [RoomRequest], to node: NodeID, from lane: Int) {}
+        func ask(_ request: TallyRequest, of node: NodeID) {}
+        func recount(_ recount: LaneRecount, at node: NodeID) {}
+        func notify(_ uses: [UserUse]) {}
+        func drop(_ node: NodeID) {}
+        func reaches(_ node: NodeID) -> Bool { true }
     }
 
     private struct NoTokens: TokenVerifier {

@@ -19,6 +19,12 @@ import Wire
         func route(_ calls: [RoomRequest], to node: NodeID, from lane: Int) {
             for case .barrages(let window) in calls.lazy.map(\.body) { windows.withLock { $0.append(window) } }
         }
+
+        func ask(_ request: TallyRequest, of node: NodeID) {}
+        func recount(_ recount: LaneRecount, at node: NodeID) {}
+        func notify(_ uses: [UserUse]) {}
+        func drop(_ node: NodeID) {}
+        func reaches(_ node: NodeID) -> Bool { true }
     }
 
     private let here: NodeID

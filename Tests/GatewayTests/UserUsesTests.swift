@@ -22,6 +22,10 @@ import Wire
         var all: [[UserUse]] { heard.withLock { $0 } }
 
         func route(_ calls: [RoomRequest], to node: NodeID, from lane: Int) {}
+        func ask(_ request: TallyRequest, of node: NodeID) {}
+        func recount(_ recount: LaneRecount, at node: NodeID) {}
+        func drop(_ node: NodeID) {}
+        func reaches(_ node: NodeID) -> Bool { true }
 
         func notify(_ uses: [UserUse]) {
             heard.withLock { $0.append(uses) }

@@ -94,6 +94,8 @@ final class ToldOutputs: PublicationSink {
 
     func onLeaderSuspected(_ leader: NodeID, _ notice: ShardNotice) {}
 
+    func pulse(_ led: [ShardNotice], _ tallies: [NodeID: [ShardID: [LaneTally]]]) {}
+
     /// What never comes is an issue.
     private func wait(until isWanted: @escaping @Sendable ([RoomOutput]) -> Bool) async {
         do {
@@ -167,6 +169,12 @@ final class OwnRooms: RoomRouter {
     func route(_ requests: [RoomRequest], to node: NodeID, from lane: Int) {
         rooms.withLock { $0 }?.receive(requests)
     }
+
+    func ask(_ request: TallyRequest, of node: NodeID) {}
+    func recount(_ recount: LaneRecount, at node: NodeID) {}
+    func notify(_ uses: [UserUse]) {}
+    func drop(_ node: NodeID) {}
+    func reaches(_ node: NodeID) -> Bool { true }
 }
 
 /// There are no other nodes.

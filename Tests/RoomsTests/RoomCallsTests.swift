@@ -20,6 +20,12 @@ import Wire
             asked.withLock { $0 += requests.map { (node, $0) } }
         }
 
+        func ask(_ request: TallyRequest, of node: NodeID) {}
+        func recount(_ recount: LaneRecount, at node: NodeID) {}
+        func notify(_ uses: [UserUse]) {}
+        func drop(_ node: NodeID) {}
+        func reaches(_ node: NodeID) -> Bool { true }
+
         /// The requests so far, as soon as there are so many.
         func requests(_ count: Int) async throws -> [(node: NodeID, request: RoomRequest)] {
             try await poll("\(count) requests") { self.asked.withLock { $0.count } >= count }

@@ -38,6 +38,12 @@ final class EphemeralRooms: RoomRouter {
         gateway.withLock { $0 }?.deliver(publications, from: self.node)
     }
 
+    func ask(_ request: TallyRequest, of node: NodeID) {}
+    func recount(_ recount: LaneRecount, at node: NodeID) {}
+    func notify(_ uses: [UserUse]) {}
+    func drop(_ node: NodeID) {}
+    func reaches(_ node: NodeID) -> Bool { true }
+
     private func answer(
         _ operation: ClientOperation, of room: RoomID, _ origin: SessionOrigin, _ answers: inout Answers
     ) {
