@@ -95,7 +95,9 @@ package final class NodeQuestions: Sendable {
     }
 
     /// The node can't be reached: whether it has done what it was asked is not known.
-    func onNodeLost(_ node: NodeID) {
+    /// - Returns: whether anybody waited for it.
+    @discardableResult
+    func onNodeLost(_ node: NodeID) -> Bool {
         let lost = state.withLock { state in
             let lost = state.open.filter { $0.value.node == node }
             for id in lost.keys { state.open[id] = nil }
@@ -104,5 +106,6 @@ package final class NodeQuestions: Sendable {
         for open in lost.values {
             open.end(.failure(ChatError(.unavailable, "\(node) can't be reached", retryAfterMs: 500)))
         }
+        return !lost.isEmpty
     }
 }

@@ -2,6 +2,7 @@ import ChatModel
 import Gateway
 import RoomProtocol
 import Testing
+import WaitTestKit
 
 @testable import ClusterRouting
 
@@ -31,11 +32,12 @@ import Testing
 
     /// Answers a question as soon as somebody waits for that. They are numbered from 1.
     private func answer(_ id: UInt64, _ result: Result<NodeAnswer, ChatError>) async throws {
-        while !nodes.questions.end(id, result) { try await Task.sleep(for: .milliseconds(1)) }
+        try await poll("question \(id)") { nodes.questions.end(id, result) }
     }
 
     @Test func `a holder that takes more than a second has not given the session up for nothing`() async throws {
         let taken = take(among: [birthplace])
+        // Shows that nothing happens in that time: the question ends by its answer only.
         try await Task.sleep(for: .milliseconds(1500))
         try await answer(1, .success(.session(handed)))
         #expect(await taken.value == .found(from: birthplace, handed))
@@ -44,13 +46,7 @@ import Testing
     @Test func `when the link to its birthplace ends, the others are asked`() async throws {
         let taken = take(among: [birthplace, others[0]])
         // Until the question has been asked, its end is no news.
-        let ending = Task { [nodes, birthplace] in
-            while !Task.isCancelled {
-                nodes.questions.onNodeLost(birthplace)
-                try? await Task.sleep(for: .milliseconds(1))
-            }
-        }
-        defer { ending.cancel() }
+        try await poll("the question to the birthplace") { nodes.questions.onNodeLost(birthplace) }
         try await answer(2, .success(.session(handed)))
         #expect(await taken.value == .found(from: others[0], handed))
     }

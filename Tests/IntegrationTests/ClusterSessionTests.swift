@@ -38,7 +38,8 @@ extension IntegrationTests.ClusterTests {
                 seq = try #require(try await watcher.message("by wanda \(turn)").seq)
                 holder = newer
             }
-            // Longer than the grace, after which those that have given it away see to its end.
+            // Longer than the grace, after which those that have given it away see to its end: the wait shows that no
+            // exit comes of that.
             try await Task.sleep(for: .seconds(TestCluster.graceSeconds + 2))
             try await watcher.send(room, "end")
             try await holder.message("end")

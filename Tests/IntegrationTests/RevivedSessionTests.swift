@@ -42,7 +42,7 @@ extension IntegrationTests.ClusterTests {
             // Its numbers are others than those of its former life.
             try await back.send(room, "back")
             try await watcher.message("back")
-            // Longer than the grace of the copy that has died.
+            // Longer than the grace of the copy that has died: the wait shows that no exit comes of its end.
             try await Task.sleep(for: .seconds(TestCluster.graceSeconds + 2))
             #expect(await comings(watcher, room) == [.enter])
             #expect(try await back.queue(room).map(\.key) == ["seat"])

@@ -90,7 +90,7 @@ extension ConformanceCheck {
                 let room = try await run.room()
                 clients.append((try await run.entered(room, user), room))
             }
-            // Entering costs, too: the six have been paid for a fifth of a second later.
+            // Entering costs, too, and time alone pays for it: a fifth of a second for the six.
             try await Task.sleep(for: .seconds(1))
             let ids = [Int64](1001...1020)
             var taken = 0

@@ -35,7 +35,7 @@ extension ConformanceCheck {
             let last = try await run.done("GET", ["rooms", room, "messages"], query: [("limit", "1")])
             let end = last["messages"]?.items.first?["seq"]?.integer ?? 0
             var known: Set<Int64> = []
-            for _ in 1...100 {
+            try await run.wait {
                 known = Set(await viewer.pushes("message").compactMap { $0["seq"]?.integer })
                 for gap in await viewer.pushes("gap") {
                     for range in gap["ranges"]?.items ?? [] {
@@ -44,8 +44,7 @@ extension ConformanceCheck {
                         known.formUnion(from...to)
                     }
                 }
-                if known.isSuperset(of: (first + 1)...end) { break }
-                try await Task.sleep(for: .milliseconds(100))
+                return known.isSuperset(of: (first + 1)...end)
             }
             let missing = ((first + 1)...end).filter { !known.contains($0) }
             try expect(missing.isEmpty, "\(missing.count) seqs were neither shown nor in a gap: \(missing.prefix(5))")
@@ -75,12 +74,12 @@ extension ConformanceCheck {
                 await client.pushes("barrage").flatMap { $0["items"]?.items ?? [] }
                     .filter { $0["text"]?.text == "same" }.reduce(0) { $0 + ($1["count"]?.integer ?? 1) }
             }
-            for _ in 1...100 where await count(viewer) < 40 { try await Task.sleep(for: .milliseconds(50)) }
+            try await run.wait { await count(viewer) >= 40 }
             let items = await viewer.pushes("barrage").flatMap { $0["items"]?.items ?? [] }
             let told = await count(viewer)
             try expect(told == 40, "the viewer was told of \(told) of 40")
             try expect(items.count < 40, "they came as \(items.count) items")
-            for _ in 1...100 where await count(sender) < 40 { try await Task.sleep(for: .milliseconds(50)) }
+            try await run.wait { await count(sender) >= 40 }
             let own = await count(sender)
             try expect(own == 40, "the sender was told of \(own) of its own 40")
         },
@@ -100,7 +99,7 @@ extension ConformanceCheck {
                     .reduce(Int64(0)) { $0 + ($1["count"]?.integer ?? 1) }
                 return await viewer.pushes("skipped").reduce(shown) { $0 + ($1["barrage"]?.integer ?? 0) }
             }
-            for _ in 1...200 where await told() < 800 { try await Task.sleep(for: .milliseconds(50)) }
+            try await run.wait { await told() >= 800 }
             let sum = await told()
             try expect(sum == 800, "\(sum) of 800 were shown or told as skipped")
         },
@@ -152,10 +151,11 @@ extension ConformanceCheck {
             func elements() async throws -> Int {
                 try await run.done("GET", ["rooms", room, "queue"])["elements"]?.items.count ?? 0
             }
-            var left = try await elements()
-            for _ in 1...40 where left > 0 {
-                try await Task.sleep(for: .milliseconds(50))
+            var left = 0
+            // When the grace of 10 s passes, a seat is freed in any case.
+            try await run.wait(atMost: .seconds(8)) {
                 left = try await elements()
+                return left == 0
             }
             let seconds = (ContinuousClock.now - began) / .seconds(1)
             try expect(left == 0 && seconds < 8, "after \(seconds) s \(left) seats are taken by who has gone")

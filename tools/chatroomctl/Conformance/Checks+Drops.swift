@@ -27,6 +27,7 @@ extension ConformanceCheck {
             try await watcher.push("message", isAbout(user, [301]))
             await old.drop()
             _ = try await old.closing()
+            // The wait shows that the drop alone changes nothing.
             try await Task.sleep(for: .seconds(2))
             try expect(
                 try await watcher.ask("room", ["room": .text(room)])["room"]?["online"], is: 2, "online meanwhile")
@@ -38,7 +39,7 @@ extension ConformanceCheck {
             let entered = try await new.ask("enter", since.adding(["room": .text(room)]))
             try expect(entered["recovered"], is: true, "recovered")
             try expect(entered["missed"]?.items.contains { $0["text"] == "missed" } == true, "\(entered.line)")
-            // The grace of the drop would have passed by then.
+            // The grace of the drop would have passed by then: the wait shows that nothing comes of it.
             try await Task.sleep(for: .seconds(11))
             try await watcher.send(room, "after")
             try await watcher.message("after")

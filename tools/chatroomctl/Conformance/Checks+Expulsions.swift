@@ -76,7 +76,7 @@ extension ConformanceCheck {
             run in
             let room = try await run.room(["idleCloseSeconds": 1])
             let client = try await run.entered(room, run.name("ann"))
-            // It stays while somebody is in it.
+            // The wait shows that it stays while somebody is in it.
             try await Task.sleep(for: .seconds(3))
             try expect(try await run.done("GET", ["rooms", room])["closed"], is: false, "closed with one in it")
             try await client.ask("exit", ["room": .text(room)])

@@ -24,6 +24,7 @@ extension ConformanceCheck {
             let room = try await run.room(["enterExitNotify": "NONE"])
             let client = try await run.entered(room, run.name("ann"))
             try await client.send(room, "1")
+            // Each message gets a time of its own.
             try await Task.sleep(for: .milliseconds(5))
             let time = try await client.send(room, "2")["time"] ?? .null
             try await Task.sleep(for: .milliseconds(5))

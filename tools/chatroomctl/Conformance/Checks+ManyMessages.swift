@@ -152,6 +152,7 @@ extension ConformanceCheck {
                 try expect(try await client.reply(to: id)["queueSetMany"] != nil, "600 KB were refused")
             }
             try expect(try await client.reply(to: 902)["error"] ?? .null, code: 416, waits: true)
+            // Bytes come free with time alone.
             try await Task.sleep(for: .seconds(1))
             let reply = try await client.reply(to: client.begin("queueSetMany", values(room, 75, "d")))
             try expect(reply["queueSetMany"] != nil, "300 KB were refused 1 s later: \(reply.line)")

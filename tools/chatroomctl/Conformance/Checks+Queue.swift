@@ -135,10 +135,11 @@ extension ConformanceCheck {
                 let page = try await watcher.ask("queue", ["room": .text(room)])
                 return page["elements"]?.items.first?["held"]?.boolean
             }
-            var seen = try await held()
-            for _ in 1...100 where seen != true {
-                try await Task.sleep(for: .milliseconds(50))
+            var seen: Bool?
+            // Meanwhile the grace of 10 s passes, and the seat is gone.
+            try await run.wait(atMost: .seconds(10)) {
                 seen = try await held()
+                return seen == true
             }
             try expect(seen == true, "held was never shown")
             let second = try await run.entered(room, user)

@@ -47,6 +47,7 @@ extension ConformanceCheck {
             func send(_ text: String) async throws -> JSONTree {
                 let body: JSONTree = ["sender": .text(user), "type": "TEXT", "text": .text(text)]
                 let ack = try await run.done("POST", ["rooms", room, "messages"], body)
+                // Each message gets a time of its own.
                 try await Task.sleep(for: .milliseconds(5))
                 return ack
             }
@@ -68,6 +69,7 @@ extension ConformanceCheck {
                 let body: JSONTree = ["type": number == 4 ? "TIP" : "TEXT", "text": .text("\(number)")]
                 let ack = try await run.done("POST", ["rooms", room, "messages"], body)
                 times.append(ack["time"] ?? .null)
+                // Each message gets a time of its own.
                 try await Task.sleep(for: .milliseconds(5))
             }
             func texts(_ query: [(String, String?)]) async throws -> [String] {

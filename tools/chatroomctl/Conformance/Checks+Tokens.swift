@@ -137,6 +137,7 @@ extension ConformanceCheck {
             let client = try await run.connected(user, claims: ["ttlSeconds": 4])
             let answer = try await client.ask("refresh", ["token": .text(try await run.token(user))])
             try expect((answer["expiresAt"]?.integer ?? 0) > ConformanceRun.now + 60_000, "expiresAt: \(answer.line)")
+            // The wait shows that it is not closed at the former exp, nor a little later.
             try await Task.sleep(for: .seconds(7))
             try await client.ask("ping")
         },

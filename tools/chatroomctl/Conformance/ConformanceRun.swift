@@ -286,6 +286,15 @@ final class ConformanceRun: Sendable {
         return client
     }
 
+    /// Looks again until it is so, for as long as something may take that the protocol does not time. The check then says
+    /// what it sees.
+    func wait(
+        atMost limit: Duration = ConformanceClient.waitLimit, until isSo: () async throws -> Bool
+    ) async throws {
+        let deadline = ContinuousClock.now + limit
+        while try await !isSo(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(50)) }
+    }
+
     /// Deletes the rooms that the checks have created.
     func cleanUp() async {
         for room in rooms.withLock({ $0 }) { _ = try? await api("DELETE", ["rooms", room], query: [("now", "true")]) }
