@@ -168,11 +168,11 @@ extension ChatroomNode {
         let recent = RecentFigures(metrics)
         try await services.start(stop: { await recent.stop() }) { recent.start() }
         let auditRecorder = AuditRecorder(node: configuration.node, file: audit)
-        let handOver: @Sendable () async -> Void = { [self] in
-            await self.handOver(rooms, system, gateway: gateway, nodes: nodes)
+        let transferAndDrain: @Sendable () async -> Void = { [self] in
+            await self.transferAndDrain(rooms, system, gateway: gateway, nodes: nodes)
         }
         try await services.start(stop: { [self] in
-            await handOver()
+            await transferAndDrain()
             await leave(nodes)
         }) {
             notify(gossip, rooms, gateway)
@@ -221,7 +221,7 @@ extension ChatroomNode {
         }
         let linkPort = gossip?.address.hostAndPort?.port
         let serving = Task {
-            try await serve(service, clientPort: clientPort, linkPort: linkPort, whileStopping: handOver)
+            try await serve(service, clientPort: clientPort, linkPort: linkPort, whileStopping: transferAndDrain)
         }
         let stopping = Task {
             await common.stop.wait()

@@ -14,7 +14,7 @@ extension ChatroomNode {
     typealias Links = (links: ClusterLinks, gossip: ClusterGossip)
 
     /// How long a node that stops waits for others to take over what it leads.
-    private static let handOverLimit = Duration.seconds(3)
+    private static let transferLimit = Duration.seconds(3)
 
     /// Begins to speak to other nodes. A node without cluster keys speaks to none.
     func join(
@@ -52,11 +52,12 @@ extension ChatroomNode {
         return membership
     }
 
-    /// Hands over what this node leads, then its clients, all while it still serves (PROTOCOL.md, "Moving").
-    func handOver(_ rooms: RoomHost, _ system: SystemGroup, gateway: Gateway, nodes: ClusterNodes) async {
+    /// Transfers what this node leads, then sends its clients to others, all while it still serves (PROTOCOL.md,
+    /// "Moving").
+    func transferAndDrain(_ rooms: RoomHost, _ system: SystemGroup, gateway: Gateway, nodes: ClusterNodes) async {
         await plannedStop.run { [plannedStop] in
             // Others lead before clients go there.
-            await rooms.transferAllLeaderships(within: Self.handOverLimit)
+            await rooms.transferAllLeaderships(within: Self.transferLimit)
             await system.transferLeadership()
             plannedStop.beginSendingAway()
             await gateway.drain(toOthers: !nodes.reached.isEmpty)
