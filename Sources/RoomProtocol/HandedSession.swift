@@ -25,9 +25,9 @@ public struct HandedSession: Sendable, Equatable {
     /// A stay with its room.
     public struct RoomStay: Sendable, Equatable {
         public var room: RoomID
-        public var stay: Stay
+        public var stay: SessionStay
 
-        public init(room: RoomID, stay: Stay) {
+        public init(room: RoomID, stay: SessionStay) {
             self.room = room
             self.stay = stay
         }

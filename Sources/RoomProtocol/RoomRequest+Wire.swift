@@ -167,11 +167,11 @@ private struct WiredMove: WireMessage {
 }
 
 struct WiredStay: WireMessage {
-    var stay: Stay
+    var stay: SessionStay
 
-    init(_ stay: Stay) { self.stay = stay }
+    init(_ stay: SessionStay) { self.stay = stay }
 
-    static var blank: WiredStay { WiredStay(Stay(profile: Profile(), enteredAt: .blank)) }
+    static var blank: WiredStay { WiredStay(SessionStay(profile: Profile(), enteredAt: .blank)) }
     static var schemaName: String { "Stay" }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {

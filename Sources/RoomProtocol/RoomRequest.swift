@@ -24,7 +24,7 @@ public struct RoomRequest: Sendable, Equatable {
         /// The client is back; its session may live on another lane now, or have come from another node.
         case moved(from: NodeID?)
         /// The session is in the room already; a new leader is told so.
-        indirect case announce(Stay)
+        indirect case announce(SessionStay)
         /// The lane has seen the room up to here; a new leader is told so behind the announcements of all of the lane's
         /// sessions in the room.
         indirect case follow(StreamPlace)

@@ -46,7 +46,7 @@ public struct Caller: Sendable, Hashable {
 }
 
 /// A session's stay in a room, as its gateway knows it: soft state that survives the room's leader.
-public struct Stay: Sendable, Hashable {
+public struct SessionStay: Sendable, Hashable {
     public var profile: Profile
     /// When the session entered, by the clock of the leader of that time.
     public var enteredAt: Timestamp

@@ -9,7 +9,7 @@ import Wire
 extension RoomActor {
     /// A session was in the room before this leader was. A session that was put out meanwhile is told so, because its
     /// gateway may not have heard.
-    func announce(_ stay: Stay, _ call: SessionOrigin, _ key: PresenceKey) {
+    func announce(_ stay: SessionStay, _ call: SessionOrigin, _ key: PresenceKey) {
         // Connected again, its node announces it again.
         guard !isLost(key.node) else { return }
         let isInherited = graces.inherited.contains(key)

@@ -151,14 +151,14 @@ extension Session {
     private mutating func join(
         _ room: RoomID, _ result: EnterResult, notifyExt: String?, at now: Timestamp
     ) -> [Effect] {
-        var effects = join(room, Stay(result, notifyExt: notifyExt))
+        var effects = join(room, SessionStay(result, notifyExt: notifyExt))
         effects.append(.heard(room, through: result.seq))
         voices[room] = Voice(result.me, in: Incarnation(epoch: result.epoch), at: now)
         return effects
     }
 
     /// The session is in a room, from now on or as before.
-    mutating func join(_ room: RoomID, _ stay: Stay) -> [Effect] {
+    mutating func join(_ room: RoomID, _ stay: SessionStay) -> [Effect] {
         guard stays.updateValue(stay, forKey: room) == nil else { return [] }
         rooms.append(room)
         return [.joined(room)]
@@ -186,7 +186,7 @@ extension Session {
     private static let untoldKicksMax = 100
 }
 
-extension Stay {
+extension SessionStay {
     /// The profile of a session that has entered.
     init(_ result: EnterResult, notifyExt: String?) {
         self.init(

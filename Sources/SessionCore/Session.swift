@@ -47,7 +47,7 @@ public struct Session: Sendable {
     /// The rooms that it is in, in the order of entering; at most `SessionLimits.roomsMax`.
     public internal(set) var rooms: [RoomID] = []
     /// The facts that the rooms' leaders were told, which a new leader has to be told.
-    public internal(set) var stays: [RoomID: Stay] = [:]
+    public internal(set) var stays: [RoomID: SessionStay] = [:]
     /// Its rights to speak there.
     var voices: [RoomID: Voice] = [:]
     /// They count towards the limit of rooms.
@@ -133,8 +133,8 @@ public struct Session: Sendable {
     public func voice(in room: RoomID) -> Voice? { voices[room] }
 
     /// The facts that a new leader of a room is told of a session in it.
-    public func announcement(in room: RoomID) -> Stay {
-        var stay = stays[room] ?? Stay(profile: Profile(), enteredAt: startedAt)
+    public func announcement(in room: RoomID) -> SessionStay {
+        var stay = stays[room] ?? SessionStay(profile: Profile(), enteredAt: startedAt)
         stay.isAway = !isConnected
         return stay
     }

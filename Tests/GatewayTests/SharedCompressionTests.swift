@@ -55,7 +55,7 @@ import Wire
             // The newest. Its session is in the room, so that it is told of losses there.
             let newest = lane.value.connections.values.max { $0.number < $1.number }
             guard let newest, let session = newest.session else { return nil }
-            let stay = Stay(profile: Profile(), enteredAt: Timestamp(900))
+            let stay = SessionStay(profile: Profile(), enteredAt: Timestamp(900))
             let handed = HandedSession(
                 user: session.state.caller.user, anonymous: true, device: .web, startedAt: Timestamp(800),
                 stays: [HandedSession.RoomStay(room: room, stay: stay)])

@@ -63,7 +63,7 @@ import Wire
         try await TestGateway.run(at: here, router: sent) { gateway in
             let lane = try #require(gateway.lane(0))
             let id = TestGateway.session(1, at: here)
-            let stay = Stay(profile: Profile(), enteredAt: Timestamp(900))
+            let stay = SessionStay(profile: Profile(), enteredAt: Timestamp(900))
             let handed = HandedSession(
                 user: user, anonymous: false, device: .web, startedAt: Timestamp(800),
                 stays: [HandedSession.RoomStay(room: room, stay: stay)])

@@ -22,7 +22,7 @@ import Wire
                     let lane = lane.value
                     lane.shared.takesTaps.store(true, ordering: .relaxed)
                     lane.onLeaderKnown(ShardNotice(shard: ShardID(0), term: 3), by: here)
-                    let stay = Stay(profile: Profile(), enteredAt: Timestamp(900))
+                    let stay = SessionStay(profile: Profile(), enteredAt: Timestamp(900))
                     let handed = HandedSession(
                         user: user, anonymous: false, device: .web, startedAt: Timestamp(800),
                         stays: [HandedSession.RoomStay(room: room, stay: stay)])

@@ -76,7 +76,7 @@ struct HostedRoomTests {
             // A gateway says of all rooms at once who is there.
             hosted.rooms.receive(
                 try rooms.flatMap { room in
-                    let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
+                    let stay = SessionStay(profile: Profile(), enteredAt: Timestamp(.max))
                     return [
                         try hosted.call("ann", of: room, .announce(stay)),
                         try hosted.call("ann", of: room, .follow(StreamPlace(epoch: "", seq: .max))),
@@ -95,7 +95,7 @@ struct HostedRoomTests {
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()
             let request = EnterRequest(room: HostedRooms.room)
-            let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
+            let stay = SessionStay(profile: Profile(), enteredAt: Timestamp(.max))
             hosted.rooms.onNodeLost(gone)
             hosted.rooms.receive([
                 try hosted.call("ann", from: gone, .operation(.enter(request))),
@@ -156,7 +156,7 @@ struct HostedRoomTests {
             disk.isFull = false
             // Whoever leads next is told who is here, as a gateway does.
             await hosted.told.led(times: 2)
-            let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
+            let stay = SessionStay(profile: Profile(), enteredAt: Timestamp(.max))
             hosted.rooms.receive([
                 try hosted.call("bob", .announce(stay)),
                 try hosted.call("bob", .follow(StreamPlace(epoch: "", seq: .max))),

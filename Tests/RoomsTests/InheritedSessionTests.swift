@@ -139,7 +139,7 @@ import Wire
             try await poll("n2 leads") { await n2.status()?.leader == n2.id }
             try await poll("both are counted") { try await online(n2) == 2 }
             // As the lane does that hears of the new leader.
-            let stay = Stay(profile: Profile(nick: "Ann?"), enteredAt: HostedRooms.now())
+            let stay = SessionStay(profile: Profile(nick: "Ann?"), enteredAt: HostedRooms.now())
             n2.rooms.receive([
                 try request("ann", at: n1.id, number: nil, .announce(stay)),
                 try request("ann", at: n1.id, number: nil, .follow(StreamPlace(epoch: "", seq: .max))),

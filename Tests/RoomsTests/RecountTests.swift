@@ -37,7 +37,7 @@ import WaitTestKit
 
             hosted.rooms.receive(LaneRecount(lane: 0, rooms: [HostedRooms.room]), from: HostedRooms.node)
             var announce = try hosted.call(
-                "owner", .announce(Stay(profile: Profile(), enteredAt: HostedRooms.now())))
+                "owner", .announce(SessionStay(profile: Profile(), enteredAt: HostedRooms.now())))
             announce.session?.request = nil
             hosted.rooms.receive([announce])
             told = try #require(try await tallies(hosted))
@@ -52,7 +52,7 @@ import WaitTestKit
             #expect(hosted.told.all.contains(.following(9, through: told.seq)))
 
             // Who is in its grace is still here for others, and may still speak for itself when it is announced.
-            announce = try hosted.call("eve", .announce(Stay(profile: Profile(), enteredAt: HostedRooms.now())))
+            announce = try hosted.call("eve", .announce(SessionStay(profile: Profile(), enteredAt: HostedRooms.now())))
             announce.session?.request = nil
             hosted.rooms.receive([announce])
             told = try #require(try await tallies(hosted))

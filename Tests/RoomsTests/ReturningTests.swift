@@ -40,7 +40,7 @@ import Wire
             try await poll("both have come") { count(301, hosted) == 2 }
             func announce(_ name: String, _ node: NodeID) throws {
                 var call = try hosted.call(
-                    name, from: node, .announce(Stay(profile: Profile(), enteredAt: HostedRooms.now())))
+                    name, from: node, .announce(SessionStay(profile: Profile(), enteredAt: HostedRooms.now())))
                 call.session?.request = nil
                 hosted.rooms.receive([call])
             }

@@ -85,7 +85,7 @@ import Wire
                 try call(hosted, "eve", at: holder, revivedAt: nil, .operation(.send(stale))),
                 try call(
                     hosted, "eve", at: holder, revivedAt: nil,
-                    .announce(Stay(profile: Profile(), enteredAt: HostedRooms.now()))),
+                    .announce(SessionStay(profile: Profile(), enteredAt: HostedRooms.now()))),
             ])
             try await poll("each is told") { taken(hosted).count == 4 }
             try await hosted.ask(hosted.send("owner", "on"))

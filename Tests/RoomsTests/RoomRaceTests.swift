@@ -68,7 +68,7 @@ struct RoomRaceTests {
         try await HostedRooms.run(directory, create: false) { hosted in
             await hosted.told.led(times: 1)
             try await hosted.ask(hosted.enter("owner"))
-            var announce = try hosted.call("eve", .announce(Stay(profile: Profile(), enteredAt: enteredAt)))
+            var announce = try hosted.call("eve", .announce(SessionStay(profile: Profile(), enteredAt: enteredAt)))
             announce.session?.request = nil
             let (kick, behind) = (try Self.kick(hosted, "eve"), try hosted.send("eve", "behind"))
             hosted.rooms.receive([kick, announce, behind])
@@ -129,7 +129,7 @@ struct RoomRaceTests {
             var follow = try hosted.call("eve", .follow(StreamPlace(epoch: "", seq: .max)))
             follow.session?.number = 7
             follow.session?.request = nil
-            let stay = Stay(profile: Profile(), enteredAt: Timestamp(.max))
+            let stay = SessionStay(profile: Profile(), enteredAt: Timestamp(.max))
             hosted.rooms.receive([kick, try hosted.call("eve", .announce(stay)), follow])
             let request = try #require(kick.number)
             _ = try await hosted.told.answer(to: request).get()

@@ -29,7 +29,7 @@ import Wire
 
     /// A lane of `away` says that a session is in the room.
     private func announce(_ name: String, _ hosted: HostedRooms, enteredAt: Timestamp) throws {
-        var call = try hosted.call(name, from: away, .announce(Stay(profile: Profile(), enteredAt: enteredAt)))
+        var call = try hosted.call(name, from: away, .announce(SessionStay(profile: Profile(), enteredAt: enteredAt)))
         call.session?.request = nil
         hosted.rooms.receive([call])
     }

@@ -84,7 +84,7 @@ import Wire
         }
         try await HostedRooms.run(directory, create: false, Self.options()) { hosted in
             await hosted.told.led(times: 1)
-            let stay = Stay(profile: Profile(), enteredAt: HostedRooms.now())
+            let stay = SessionStay(profile: Profile(), enteredAt: HostedRooms.now())
             var announce = try hosted.call("owner", .announce(stay))
             var follow = try hosted.call("owner", .follow(StreamPlace(epoch: "", seq: .max)))
             announce.session?.request = nil

@@ -27,7 +27,7 @@ import Wire
         let number = dialogue.ask(.enter(request), "a")
         _ = dialogue.enter("a", number: number)
         let stay = dialogue.session.announcement(in: room)
-        #expect(stay == Stay(profile: Profile(nick: "Nick"), enteredAt: dialogue.time, notifyExt: "note"))
+        #expect(stay == SessionStay(profile: Profile(nick: "Nick"), enteredAt: dialogue.time, notifyExt: "note"))
         dialogue.session.onProfile(Profile(nick: "New"), in: room)
         #expect(dialogue.session.announcement(in: room).profile.nick == "New")
     }

@@ -9,7 +9,7 @@ extension Samples {
         bodies += [
             .leave, .away, .moved(from: nil), .moved(from: node()),
             .announce(
-                Stay(profile: profile(), enteredAt: time(), notifyExt: maybe { $0.text() }, isAway: bool())),
+                SessionStay(profile: profile(), enteredAt: time(), notifyExt: maybe { $0.text() }, isAway: bool())),
             .follow(StreamPlace(epoch: text(64), seq: uint64())),
             .barrages(
                 BarrageBatch(window: uint64(), candidates: list { $0.candidate() }, leftOut: Int64(int(0...300)))),
@@ -267,7 +267,7 @@ extension Samples {
             startedAt: time(), requestCount: uint64(),
             stays: list {
                 HandedSession.RoomStay(
-                    room: $0.room(), stay: Stay(profile: $0.profile(), enteredAt: $0.time(), isAway: $0.bool()))
+                    room: $0.room(), stay: SessionStay(profile: $0.profile(), enteredAt: $0.time(), isAway: $0.bool()))
             })
         (handed.levels, handed.userLevels) = (levels(), maybe { $0.levels() })
         handed.revivedAt = maybe { $0.time() }
