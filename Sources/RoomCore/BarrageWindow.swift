@@ -40,8 +40,10 @@ public struct BarrageWindow: Sendable {
     private struct Held: Sendable {
         var item: BarrageItem
         var rank: BarrageRank
-        /// The items of each session that its gateway does not echo; without those of the server API.
-        var own: [PresenceKey: BarrageItem] = [:]
+        /// The items of each session that its gateway does not echo; without those of the server API. Nearly all texts
+        /// are of one session.
+        var own: Sample.Echo?
+        var others: [PresenceKey: BarrageItem] = [:]
         var parts: [Part] = []
     }
 
@@ -95,10 +97,16 @@ public struct BarrageWindow: Sendable {
             return
         }
         guard let sender else { return }
-        if let own = held[index].own[sender] {
-            held[index].own[sender]?.count = own.count + item.count
+        if held[index].own?.sender == sender {
+            held[index].own?.item.count += item.count
+        } else if let other = held[index].others[sender] {
+            held[index].others[sender]?.count = other.count + item.count
         } else if takeEcho(of: item, sender) {
-            held[index].own[sender] = item
+            if held[index].own == nil {
+                held[index].own = Sample.Echo(sender: sender, item: item)
+            } else {
+                held[index].others[sender] = item
+            }
         }
     }
 
@@ -166,7 +174,8 @@ public struct BarrageWindow: Sendable {
                 continue
             }
             sample.skipped += Int(clamping: held[index].item.count)
-            for (sender, item) in held[index].own { sample.echoes.append(Sample.Echo(sender: sender, item: item)) }
+            if let own = held[index].own { sample.echoes.append(own) }
+            for (sender, item) in held[index].others { sample.echoes.append(Sample.Echo(sender: sender, item: item)) }
         }
         sample.skipped += leftOut
         sample.echoes += overflow
