@@ -40,11 +40,19 @@ public struct BarrageWindow: Sendable {
     private struct Held: Sendable {
         var item: BarrageItem
         var rank: BarrageRank
-        /// The items of each session that its gateway does not echo; without those of the server API. Nearly all texts
-        /// are of one session.
-        var own: Sample.Echo?
+        /// The part of the session that brought the text, which nearly all texts have to themselves, if its gateway does
+        /// not echo it; none of the server API.
+        var own: Own?
+        /// The items of other such sessions.
         var others: [PresenceKey: BarrageItem] = [:]
         var parts: [Part] = []
+    }
+
+    /// The difference between a session's item and the one that is shown.
+    private struct Own: Sendable {
+        var sender: PresenceKey
+        var priority: Priority
+        var count: Int64
     }
 
     private struct Shown: Sendable {
@@ -91,38 +99,40 @@ public struct BarrageWindow: Sendable {
     ///   - hash: see `SampleHash`; nil: of the items without a sender.
     public mutating func add(_ item: BarrageItem, from sender: PresenceKey?, hash: UInt64? = nil) {
         let item = ranked(item, ofServer: sender == nil)
-        guard let index = place(of: item, hash ?? nextHash()) else {
+        guard let (index, isNew) = place(of: item, hash ?? nextHash()) else {
             leftOut += Int(clamping: item.count)
             if let sender, takeEcho(of: item, sender) { overflow.append(Sample.Echo(sender: sender, item: item)) }
             return
         }
         guard let sender else { return }
-        if held[index].own?.sender == sender {
-            held[index].own?.item.count += item.count
+        if isNew {
+            guard takeEcho(of: item, sender) else { return }
+            held[index].own = Own(sender: sender, priority: item.priority, count: item.count)
+        } else if held[index].own?.sender == sender {
+            held[index].own?.count += item.count
         } else if let other = held[index].others[sender] {
             held[index].others[sender]?.count = other.count + item.count
         } else if takeEcho(of: item, sender) {
-            if held[index].own == nil {
-                held[index].own = Sample.Echo(sender: sender, item: item)
-            } else {
-                held[index].others[sender] = item
-            }
+            held[index].others[sender] = item
         }
     }
 
     private mutating func takeEcho(of item: BarrageItem, _ sender: PresenceKey) -> Bool {
-        var taken = echoes[sender] ?? (0, 0)
+        // In one look at the table.
+        Self.take(BarrageEchoes.size(of: item), &echoes[sender, default: (0, 0)])
+    }
+
+    private static func take(_ bytes: Int, _ taken: inout (count: Int, bytes: Int)) -> Bool {
+        guard taken.count < BarrageEchoes.itemsMax, taken.bytes + bytes <= BarrageEchoes.bytesMax else { return false }
         taken.count += 1
-        taken.bytes += BarrageEchoes.size(of: item)
-        guard taken.count <= BarrageEchoes.itemsMax, taken.bytes <= BarrageEchoes.bytesMax else { return false }
-        echoes[sender] = taken
+        taken.bytes += bytes
         return true
     }
 
     /// Adds a candidate of a gateway's window, which echoes it itself.
     public mutating func add(_ item: BarrageItem, hash: UInt64, part: Part) {
         let item = ranked(item, ofServer: false)
-        guard let index = place(of: item, hash) else { return leaveOut(item.count) }
+        guard let (index, _) = place(of: item, hash) else { return leaveOut(item.count) }
         held[index].parts.append(part)
     }
 
@@ -145,19 +155,25 @@ public struct BarrageWindow: Sendable {
     }
 
     /// Counts the item in where its text is held; nil when there is no place for another text.
-    private mutating func place(of item: BarrageItem, _ hash: UInt64) -> Int? {
+    private mutating func place(of item: BarrageItem, _ hash: UInt64) -> (index: Int, isNew: Bool)? {
         let rank = BarrageRank(priority: item.priority, hash: hash)
         let text = ExactText(item.text)
-        if let index = byText[text] {
-            held[index].item.count += item.count
-            held[index].rank = min(held[index].rank, rank)
-            held[index].item.priority = held[index].rank.priority
-            return index
+        let index = held.count < Self.itemsMax ? Self.index(&byText[text, default: -1], next: held.count) : byText[text]
+        guard let index else { return nil }
+        guard index < held.count else {
+            held.append(Held(item: item, rank: rank))
+            return (index, true)
         }
-        guard held.count < Self.itemsMax else { return nil }
-        byText[text] = held.count
-        held.append(Held(item: item, rank: rank))
-        return held.count - 1
+        held[index].item.count += item.count
+        held[index].rank = min(held[index].rank, rank)
+        held[index].item.priority = held[index].rank.priority
+        return (index, false)
+    }
+
+    /// A text that is not known gets the next place.
+    private static func index(_ known: inout Int, next: Int) -> Int {
+        if known < 0 { known = next }
+        return known
     }
 
     /// Ends the window.
@@ -174,7 +190,11 @@ public struct BarrageWindow: Sendable {
                 continue
             }
             sample.skipped += Int(clamping: held[index].item.count)
-            if let own = held[index].own { sample.echoes.append(own) }
+            if let own = held[index].own {
+                var item = held[index].item
+                (item.priority, item.count) = (own.priority, own.count)
+                sample.echoes.append(Sample.Echo(sender: own.sender, item: item))
+            }
             for (sender, item) in held[index].others { sample.echoes.append(Sample.Echo(sender: sender, item: item)) }
         }
         sample.skipped += leftOut
