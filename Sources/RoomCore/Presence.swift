@@ -470,6 +470,10 @@ public struct Presence: Sendable {
 
     // MARK: - Time
 
+    /// A leader begins to learn who is here, and lanes announce them one by one: the count is not pushed before it may have
+    /// heard of all.
+    public mutating func beginCounting(at now: Timestamp) { onlinePushedAt = now }
+
     /// When `tick` has something to do next; nil while nothing changes.
     public var nextTick: Timestamp? {
         guard Int64(online) != pushedOnline else { return digest.dueAt }

@@ -81,6 +81,8 @@ actor RoomActor {
             perSecond: context.policy.barragePerViewerPerSecond, highPerSecond: context.policy.highPerSecondMax)
         let now = context.now()
         (idleSince, activatedAt, self.ledSince) = (now, now, ledSince ?? now)
+        let learning = context.policy.onlinePushSeconds
+        if let ledSince, now < ledSince.adding(seconds: learning) { presence.beginCounting(at: now) }
         (state, tail) = try Self.restore(id, loaded)
         desk.toldMuted = state.info?.muted ?? false
         desk.window.highPerSecond = Self.highPerSecond(state, context.policy)
@@ -102,6 +104,7 @@ actor RoomActor {
         graces.absentOwners = [:]
         graces.forgetDeparted()
         graces.beginLeading()
+        presence.beginCounting(at: now)
         for owner in state.transientOwners { graces.absentOwners[owner] = graceEnd }
         touch()
     }

@@ -405,6 +405,16 @@ extension [PresenceEffect] {
         #expect(it.tick(after: 2000).isEmpty)
     }
 
+    @Test func `a leader that learns who is here pushes the count when it may have heard of all`() throws {
+        var it = Scene()
+        it.presence.beginCounting(at: it.now)
+        try it.enter("a", "s1")
+        #expect(it.presence.nextTick == it.now.adding(seconds: 2))
+        #expect(it.tick(after: 1_999).isEmpty)
+        try it.enter("b", "s2")
+        #expect(it.tick(after: 1) == [.online(2)])
+    }
+
     @Test func `what it tells follows the room's last seq, under an ID of its own`() throws {
         var it = Scene()
         let room = try #require(RoomID("r"))
