@@ -105,6 +105,9 @@ public struct RaftGroup: Sendable {
     /// `withheldCampaignsMax` election timeouts without a leader: it may be the one with the longest log, without whose
     /// entries nobody can win. A sole voter leads in any case. Not kept over a restart.
     public var mayLead = true
+    /// Whether this replica takes a leadership that is handed to it. Not while its process ends in order: it hands over
+    /// once what it leads, and would have to be replaced by an election a moment later. Not kept over a restart.
+    public var takesLeadership = true
     /// Campaigns that were left to others since the last leader.
     var withheldCampaigns = 0
 
@@ -328,7 +331,7 @@ public struct RaftGroup: Sendable {
             receiveSnapshotFailed(from: message.from, index: index)
         case .timeoutNow:
             // Thesis §3.10: the election that the old leader asked for need not wait and is not a disruption.
-            if canCampaign, mayLead { campaign(isTransfer: true) }
+            if canCampaign, mayLead, takesLeadership { campaign(isTransfer: true) }
         case .higherTerm:
             break
         }

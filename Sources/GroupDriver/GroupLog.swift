@@ -65,6 +65,7 @@ package final class GroupLog {
     package weak var delegate: (any GroupLogDelegate)?
     private var saves = GroupSaves()
     private var obstacles: Obstacles = []
+    private var isStopping = false
     /// Asks the driver to perform what an answer from the store has brought.
     package var onInput: () -> Void = {}
     /// Whether the state machine is being replaced by a snapshot, or is to be.
@@ -278,6 +279,12 @@ package final class GroupLog {
     /// Whether the settings are known by which the state machine's owner serves; it does not lead before.
     package func setKnowsSettings(_ knows: Bool) { set(.settings, !knows) }
 
+    /// The node is stopping: what it has handed over is not to come back to it.
+    package func beginStopping() {
+        isStopping = true
+        setMayLead()
+    }
+
     private func set(_ obstacle: Obstacles, _ isThere: Bool) {
         if isThere { obstacles.insert(obstacle) } else { obstacles.remove(obstacle) }
         setMayLead()
@@ -285,6 +292,7 @@ package final class GroupLog {
 
     private func setMayLead() {
         // A full disk or one that fails is found out for all groups together, also for those in which nothing happens.
+        if isStopping { raft.takesLeadership = false }
         let mayLead = obstacles.isEmpty && takesWrites && !saves.isOverdue
         guard raft.mayLead != mayLead else { return }
         raft.mayLead = mayLead

@@ -247,10 +247,13 @@ public final class RoomHost: Sendable {
         return await host.loop.run { host.value.shards[shard]?.transferLeadership(to: node) ?? false }
     }
 
-    /// Hands everything that this node leads to others, as far as there are any; returns when that is done, or after
-    /// `limit`.
+    /// Hands everything that this node leads to others, as far as there are any, and takes no leadership from now on;
+    /// returns when that is done, or after `limit`.
     public func transferAllLeaderships(within limit: Duration) async {
         let deadline = ContinuousClock.now + limit
+        for host in hosts.withLock({ $0 }) {
+            await host.loop.run { for shard in host.value.shards.values { shard.log.beginStopping() } }
+        }
         while ContinuousClock.now < deadline {
             var handedOver = 0
             for host in hosts.withLock({ $0 }) {

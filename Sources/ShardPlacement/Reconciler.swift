@@ -11,8 +11,9 @@ public struct Reconciler: Sendable {
         /// After this a dead voter is replaced without an operator; 10 minutes of 100 ms.
         public var replaceAfterTicks: UInt64 = 6_000
         /// For this long the preferred leader must have been able to lead before it is given the leadership, and a
-        /// hand-over that failed is not tried again; 10 seconds of 100 ms.
-        public var stableTicks: UInt64 = 100
+        /// hand-over that failed is not tried again; 15 seconds of 100 ms. A node that has handed over because it stops
+        /// serves its clients for 10 seconds at most, and is gone by then.
+        public var stableTicks: UInt64 = 150
         /// How often that time doubles while hand-overs to the same server fail; up to 10 minutes.
         public var doublingsMax = 6
 

@@ -164,11 +164,13 @@ public final class SystemGroup: Sendable {
         loop.execute { parts.value?.driver.receive(messages) }
     }
 
-    /// Hands the group's leadership to another node, if there is one that can take it over.
+    /// Hands the group's leadership to another node, if there is one that can take it over, and takes it no more.
     public func transferLeadership() async {
         let (loop, parts) = (loop, parts)
         await loop.run {
-            guard let system = parts.value, system.log.isEstablished else { return }
+            guard let system = parts.value else { return }
+            system.log.beginStopping()
+            guard system.log.isEstablished else { return }
             let ready = system.log.peerStatuses.filter { $0.isVoter && $0.isActive && $0.isCaughtUp }
             guard let heir = ready.max(by: { $0.matchIndex < $1.matchIndex }) else { return }
             try? system.log.transferLeadership(to: heir.id)

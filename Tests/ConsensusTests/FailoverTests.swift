@@ -126,6 +126,18 @@ import Testing
         #expect(cluster["c"].isEstablished, "it got the vote of one who may not lead")
     }
 
+    @Test func `a leadership handed to one who is stopping stays where it is, and it leads on what it has`() throws {
+        let cluster = try led()
+        cluster.act("b") { $0.takesLeadership = false }
+        try cluster.act("a") { try $0.transferLeadership(to: TestCluster.id("b")) }
+        cluster.settle()
+        #expect(cluster["b"].role == .follower && cluster["a"].isLeader)
+        tickAll(cluster, "a", times: 30)
+        cluster.act("a") { $0.takesLeadership = false }
+        tickAll(cluster, "a", times: 30)
+        #expect(cluster["a"].isEstablished)
+    }
+
     @Test func `a leadership handed to one who may not lead stays where it is`() throws {
         let cluster = try led()
         cluster.act("b") { $0.mayLead = false }

@@ -20,7 +20,7 @@ import Testing
         var leader: ServerID?
         /// When a learner will have everything.
         var completeAt: [ServerID: UInt64] = [:]
-        var reconciler = Reconciler()
+        var reconciler = Reconciler(.quick)
         var now: UInt64 = 0
         var steps = 0
         let group: GroupID
@@ -115,7 +115,7 @@ import Testing
             {
                 return
             }
-            reconciler = Reconciler()
+            reconciler = Reconciler(.quick)
             leader = hasMajority(membership.voters) ? membership.voters.filter(isUp).randomElement(using: &random) : nil
         }
 
@@ -131,7 +131,7 @@ import Testing
             switch step {
             case .transferLeadership(let server):
                 leader = server
-                reconciler = Reconciler()
+                reconciler = Reconciler(.quick)
             case .change(.addLearner(let server)):
                 membership.learners.append(server)
                 completeAt[server] = now + UInt64.random(in: 0..<300, using: &random)

@@ -21,7 +21,7 @@ import Testing
         var removed: Set<String> = []
         var wrongClocks: Set<String> = []
         var isSettled = true
-        var reconciler = Reconciler()
+        var reconciler = Reconciler(.quick)
 
         /// "c2" is node c with store 2.
         static func id(_ name: String) -> ServerID {
@@ -202,7 +202,7 @@ import Testing
         #expect(group.next(149) == nil, "a hand-over gets its time")
         #expect(group.next(150) == .transferLeadership(to: id("a")))
         group.own = id("a")
-        group.reconciler = Reconciler()
+        group.reconciler = Reconciler(.quick)
         #expect(group.next() == .change(.remove(id("d"))))
     }
 
@@ -234,7 +234,7 @@ import Testing
         group.voters = ["a", "b"]
         #expect(group.next() == .transferLeadership(to: id("b")))
         group.own = id("b")
-        group.reconciler = Reconciler()
+        group.reconciler = Reconciler(.quick)
         #expect(group.next() == .change(.remove(id("a"))))
         group.voters = ["b"]
         #expect(group.next() == nil)
@@ -327,5 +327,18 @@ import Testing
         #expect(group.next() == nil)
         group.following = ["d"]
         #expect(group.next() == .change(.remove(id("e"))))
+    }
+}
+
+extension Reconciler {
+    /// With a round number for the time for which a preferred leader must have been able to lead.
+    init(_ configuration: Configuration) { self.init(configuration: configuration) }
+}
+
+extension Reconciler.Configuration {
+    static var quick: Reconciler.Configuration {
+        var configuration = Reconciler.Configuration()
+        configuration.stableTicks = 100
+        return configuration
     }
 }
