@@ -152,6 +152,23 @@ import Wire
         }
     }
 
+    @Test func `a node that is stopping does not take back what it has handed over`() async throws {
+        try await withRoom { cluster, n1 in
+            await n1.rooms.transferAllLeaderships(within: .seconds(20))
+            let next = try await cluster.lead(but: n1.id) { node throws(ChatError) in
+                _ = try await node.calls.view(of: Self.room)
+                return node
+            }
+            let term = await next.status()?.term
+            // As the shard's keeper does where the node is the preferred leader.
+            try await poll("the leadership is offered") { await next.rooms.transfer(ShardID(0), to: n1.id) }
+            try await cluster.perform(
+                .post(MessageDraft(body: .text("still here"))), in: Self.room, but: n1.id)
+            #expect(await next.status()?.leader == next.id)
+            #expect(await next.status()?.term == term)
+        }
+    }
+
     @Test func `whom nobody names at a node that is reached had left before, and goes without a word`() async throws {
         try await withRoom(graceSeconds: 1) { cluster, n1 in
             try await everybodyIsTold(cluster, ["ann", "bob"])
