@@ -164,12 +164,13 @@ public final class SystemGroup: Sendable {
         loop.execute { parts.value?.driver.receive(messages) }
     }
 
-    /// Hands the group's leadership to another node, if there is one that can take it over, and takes it no more.
-    public func transferLeadership() async {
+    /// Hands the group's leadership to another node, if there is one that can take it over.
+    /// - Parameter isStopping: whether it is not to come back to this node.
+    public func transferLeadership(isStopping: Bool = false) async {
         let (loop, parts) = (loop, parts)
         await loop.run {
             guard let system = parts.value else { return }
-            system.log.beginStopping()
+            if isStopping { system.log.beginStopping() }
             guard system.log.isEstablished else { return }
             let ready = system.log.peerStatuses.filter { $0.isVoter && $0.isActive && $0.isCaughtUp }
             guard let heir = ready.max(by: { $0.matchIndex < $1.matchIndex }) else { return }

@@ -58,7 +58,7 @@ extension ChatroomNode {
         await plannedStop.run { [plannedStop] in
             // Others lead before clients go there.
             await rooms.transferAllLeaderships(within: Self.transferLimit)
-            await system.transferLeadership()
+            await system.transferLeadership(isStopping: true)
             plannedStop.beginSendingAway()
             await gateway.drain(toOthers: !nodes.reached.isEmpty)
         }
