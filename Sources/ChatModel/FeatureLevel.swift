@@ -76,8 +76,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .owedRows, .lives, .search, .imports,
-            .presence:
+            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence:
             FeatureLevel(2)
         }
     }
@@ -85,8 +84,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports,
-            .presence:
+        case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports, .presence:
             nil
         case .seats: "seats"
         case .pins: "pin"

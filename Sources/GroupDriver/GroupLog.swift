@@ -291,8 +291,9 @@ package final class GroupLog {
     }
 
     private func setMayLead() {
+        // The core may have been made anew.
+        if isStopping, raft.takesLeadership { raft.takesLeadership = false }
         // A full disk or one that fails is found out for all groups together, also for those in which nothing happens.
-        if isStopping { raft.takesLeadership = false }
         let mayLead = obstacles.isEmpty && takesWrites && !saves.isOverdue
         guard raft.mayLead != mayLead else { return }
         raft.mayLead = mayLead

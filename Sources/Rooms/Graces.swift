@@ -69,7 +69,8 @@ struct Graces {
 
     /// The node can't be reached: nobody there says any more what has become of its sessions.
     mutating func lose(_ node: NodeID) {
-        if inherited.first?.node == node { inherited = [] }
+        // Those of two leaders may be among them, where one followed the other at once.
+        if !inherited.isEmpty { inherited = inherited.filter { $0.node != node } }
         announced = announced.filter { $0.node != node }
     }
 

@@ -52,7 +52,7 @@ struct PresenceReplica {
     }
 
     /// That node leads in that term. A word of another one, be its term higher, ends.
-    mutating func onLeader(_ node: NodeID?, term: UInt64, at now: Timestamp, seconds: Int64) {
+    mutating func onLeader(_ node: NodeID, term: UInt64, at now: Timestamp, seconds: Int64) {
         guard let current else { return }
         if current.node == node, current.term == term {
             if !current.isLost { self.current?.end = nil }
@@ -68,7 +68,7 @@ struct PresenceReplica {
         former?.onLost(node, end)
     }
 
-    /// To be called once a second.
+    /// The host calls this once a second.
     mutating func forgetOutdated(at now: Timestamp) {
         if let end = current?.end, end <= now { current = nil }
         if let end = former?.end, end <= now { former = nil }

@@ -77,9 +77,7 @@ extension RoomActor {
     private func endInherited(of lane: Lane) {
         let now = context.now()
         guard now < ledSince.adding(seconds: context.policy.graceSeconds) else { return }
-        let keys =
-            graces.inherited.first?.node == lane.node
-            ? graces.inherited.filter { presence.visitor($0)?.lane == lane } : []
+        let keys = graces.inherited.filter { $0.node == lane.node && presence.visitor($0)?.lane == lane }
         graces.note(announced: lane, inherited: keys, until: now.adding(seconds: 2))
     }
 

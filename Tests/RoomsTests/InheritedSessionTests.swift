@@ -122,7 +122,7 @@ import Wire
             _ = try await ask(next, "carl", number: 3, enter()).get()
             try await poll("both have left") { events(next) == "301x1 302x2" }
             #expect(try await online(next) == 1)
-            // Who comes later is new.
+            // A user who comes later is new.
             _ = try await ask(next, "ann", number: 4, enter()).get()
             try await poll("ann is shown") { events(next) == "301x2 302x2" }
         }
