@@ -83,6 +83,8 @@ public struct ViewerBudget: Sendable {
     private var reportedAt = Timestamp(0)
     /// The reports of the last minute that named seqs.
     private var told = Fifo<Told>()
+    /// Messages that were not shown to everybody, in all.
+    public private(set) var messagesLeftOut: Int64 = 0
 
     public init() {}
 
@@ -105,6 +107,7 @@ public struct ViewerBudget: Sendable {
             return .everybody
         }
         leaveOut(message)
+        messagesLeftOut += 1
         return .only(admit(message.concernedUsers, budget))
     }
 

@@ -21,7 +21,6 @@ extension RoomActor {
             stream.show(message, to: sessions)
             if message.to.isEmpty {
                 context.figures.messagesLeftOut.add()
-                messagesDropped += 1
                 if message.seq == nil { noteShown(to: sessions) }
             } else {
                 noteSpared(message.concernedUsers.filter { !users.contains($0) })

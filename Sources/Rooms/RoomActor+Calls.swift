@@ -43,7 +43,7 @@ extension RoomActor {
         if settleCopies(body, call, key) { return }
         if body.endsReads(presence.visitor(key), from: call.address) { cancelReads(of: key) }
         // A client need not wait for its enter's answer: what it asks next comes after it.
-        if arrivals.contains(key) { settleArrivals() }
+        if entering.arrivals.contains(key) { settleArrivals() }
         if case .operation(.enter) = body { holdIfThrownOut(call.caller.user, key) }
         if waiting.holds[key] != nil { return wait(body, call, key) }
         switch body {
@@ -292,7 +292,9 @@ extension RoomActor {
             } else if graces.inherited.contains(key) {
                 graces.end(key)
             }
-        } else if !arrivals.contains(key), waiting.holds[key] == nil, let cause = recentExclusion(of: call.caller) {
+        } else if !entering.arrivals.contains(key), waiting.holds[key] == nil,
+            let cause = recentExclusion(of: call.caller)
+        {
             // Its former lane was told, and had given it away already.
             notify(call, .kicked(key.session, cause.reason, ext: cause.ext))
         }
@@ -301,7 +303,7 @@ extension RoomActor {
 
     /// Nobody gets answers to the session's open calls at the other node; its client asks again.
     func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: SessionOrigin) {
-        arrivals.forget(old)
+        entering.arrivals.forget(old)
         cancelReads(of: old)
         // Its word for its lane still holds.
         waiting.holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }

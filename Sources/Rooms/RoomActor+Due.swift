@@ -14,7 +14,9 @@ extension RoomActor {
     /// - Parameter isLed: whether this node leads the room. Elsewhere a room does nothing but leave memory.
     func nextDue(isLed: Bool, at now: Timestamp) -> Timestamp? {
         var due = Timestamp(.max)
-        if presence.sessionCount == state.robotCount { due = idleSince.adding(milliseconds: Self.idleMilliseconds) }
+        if presence.sessionCount == state.robotCount {
+            due = times.idleSince.adding(milliseconds: Self.idleMilliseconds)
+        }
         if isLed { due = min(due, nextTick) }
         guard due < Timestamp(.max) else { return nil }
         // A clock that was set back does not hold it up.
@@ -39,7 +41,7 @@ extension RoomActor {
         guard closesWhenIdle else { return nil }
         guard presence.isWithoutPeople else { return state.emptySince == nil ? nil : Timestamp(.min) }
         guard owesOccupancy else { return nil }
-        return graces.emptiedAt ?? activatedAt.adding(seconds: context.policy.graceSeconds)
+        return graces.emptiedAt ?? times.activatedAt.adding(seconds: context.policy.graceSeconds)
     }
 
     /// When the host has to look at the room, if that is earlier than it knows.
@@ -63,14 +65,14 @@ extension RoomActor {
     /// - Parameter isLed: whether this node leads the room. Elsewhere nobody waits for anything but its rows.
     func mayLeaveMemory(writtenIndex: UInt64, isLed: Bool, at now: Timestamp) -> Bool {
         // Robots are on disk.
-        guard presence.sessionCount == state.robotCount, reading.count == 0, arrivals.isEmpty, waiting.isEmpty,
+        guard presence.sessionCount == state.robotCount, reading.count == 0, entering.arrivals.isEmpty, waiting.isEmpty,
             turn.isEmpty, stream.isEmpty, desk.window.isEmpty, turn.lastChangeIndex <= writtenIndex,
             !isLed || graces.isEmpty && !owesOccupancy
         else {
-            idleSince = now
+            times.idleSince = now
             return false
         }
-        return now.milliseconds - idleSince.milliseconds >= Self.idleMilliseconds
+        return now.milliseconds - times.idleSince.milliseconds >= Self.idleMilliseconds
     }
 
     /// Time passes for the room.

@@ -15,7 +15,7 @@ extension RoomActor {
         try checkMayEnter(request, call, at: now)
         if let cause = untoldKick(request, call.caller, key, at: now) {
             notify(call, .kicked(key.session, cause.reason, ext: cause.ext))
-            toldKicks.note(key, revivedAt: call.caller.revivedAt)
+            entering.toldKicks.note(key, revivedAt: call.caller.revivedAt)
             throw ChatError(.forbidden, "\(call.caller.user) was put out of \(id)")
         }
         try admit(at: now)
@@ -31,18 +31,18 @@ extension RoomActor {
         let lastSeq = state.lastSeq
         guard let epoch, epoch == self.epoch, since <= lastSeq else { return false }
         // Storage finds out whether the next one has expired, which the tail may still have.
-        if let next = tail.message(seq: since + 1), next.time < visibleSince { return true }
-        return !tail.holdsAll(after: since, lastSeq: lastSeq)
+        if let next = recent.tail.message(seq: since + 1), next.time < visibleSince { return true }
+        return !recent.tail.holdsAll(after: since, lastSeq: lastSeq)
     }
 
     /// A storm of enters is taken as fast as the room can, and the rest of it is spread over the time that it needs.
     private func admit(at now: Timestamp) throws(ChatError) {
         let rate = context.limits.entersPerSecond
-        guard !admission.take(ratePerSecond: rate, nowMilliseconds: now.milliseconds) else { return }
+        guard !entering.admission.take(ratePerSecond: rate, nowMilliseconds: now.milliseconds) else { return }
         context.figures.entersPutOff.add()
         throw ChatError(
             .unavailable, "too many enter \(id) at once",
-            retryAfterMs: admission.wait(ratePerSecond: rate, nowMilliseconds: now.milliseconds))
+            retryAfterMs: entering.admission.wait(ratePerSecond: rate, nowMilliseconds: now.milliseconds))
     }
 
     private func checkMayEnter(_ request: EnterRequest, _ call: SessionOrigin, at now: Timestamp) throws(ChatError) {
@@ -92,16 +92,16 @@ extension RoomActor {
     /// time for. The others are answered in the next turn.
     /// - Parameter end: of the time, by `EventLoop.nowNanoseconds`.
     func settleArrivals(untilNanoseconds end: UInt64 = .max) {
-        guard !arrivals.isEmpty else { return }
+        guard !entering.arrivals.isEmpty else { return }
         stream.endFrame()
         let now = context.now()
-        if !missedPages.serve(arrivals.encodings, lastSeq: state.lastSeq) {
-            let encodings = arrivals.encodings.union(missedPages.encodings)
+        if !entering.missedPages.serve(entering.arrivals.encodings, lastSeq: state.lastSeq) {
+            let encodings = entering.arrivals.encodings.union(entering.missedPages.encodings)
             endMissedPages()
-            missedPages = MissedPages(encodings: encodings, lastSeq: state.lastSeq)
+            entering.missedPages = MissedPages(encodings: encodings, lastSeq: state.lastSeq)
         }
         var isFirst = true
-        while isFirst || end == .max || EventLoop.nowNanoseconds < end, let arrival = arrivals.popFirst() {
+        while isFirst || end == .max || EventLoop.nowNanoseconds < end, let arrival = entering.arrivals.popFirst() {
             isFirst = false
             // Connected again, its node asks again.
             guard !isLost(arrival.key.node) else { continue }
@@ -129,8 +129,8 @@ extension RoomActor {
 
     /// Lets the lanes forget what they were told of what was missed.
     func endMissedPages() {
-        for lane in missedPages.toldLanes { stream.notify(lane, .missed(nil)) }
-        missedPages = MissedPages()
+        for lane in entering.missedPages.toldLanes { stream.notify(lane, .missed(nil)) }
+        entering.missedPages = MissedPages()
     }
 
     private func settle(_ arrival: Arrival, at now: Timestamp) throws(ChatError) {
@@ -206,7 +206,7 @@ extension RoomActor {
             (result.missed, result.missedMore) = ([], false)
             return (0, nil)
         }
-        let page = missedPages.page(after: since, bytesMax: bytesMax) {
+        let page = entering.missedPages.page(after: since, bytesMax: bytesMax) {
             newer(than: since, limit: Limits.missedMessages)
         }
         let bytes = page.messages.byteCount
@@ -223,10 +223,10 @@ extension RoomActor {
     /// Tells it to the session's lane, unless that has been told already.
     func sendMissed(_ messages: MissedMessages, after seq: UInt64, to address: SessionAddress) {
         let lane = Lane(node: address.node, number: address.lane)
-        if missedPages.noteFirstSent(lane, after: seq) { stream.notify(lane, .missed(messages)) }
+        if entering.missedPages.noteFirstSent(lane, after: seq) { stream.notify(lane, .missed(messages)) }
     }
 
     func newer(than seq: UInt64, limit: Int) -> [Message] {
-        tail.messages(after: seq, lastSeq: state.lastSeq, limit: limit) ?? []
+        recent.tail.messages(after: seq, lastSeq: state.lastSeq, limit: limit) ?? []
     }
 }

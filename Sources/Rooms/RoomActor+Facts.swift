@@ -37,13 +37,13 @@ extension RoomActor {
     private func facts(_ lookup: FactLookup, for proposal: Proposal) async throws(ChatError) -> FoundFacts {
         try await settle(proposal.command.body)
         while true {
-            let (erasures, amendments) = (recentlyErased.count, recentlyAmended.count)
+            let (erasures, amendments) = (recent.erased.count, recent.amended.count)
             var facts = try await lookUp(lookup, for: proposal)
             facts.erasuresBefore = erasures
             if let messageID = neededOriginal(of: proposal.command.body) {
                 let message = try await original(messageID, of: proposal.command.body)
                 // It may have been read before it was amended.
-                if let seq = message.seq, recentlyAmended.contains(seq, since: amendments) != false { continue }
+                if let seq = message.seq, recent.amended.contains(seq, since: amendments) != false { continue }
                 if case .amend = proposal.command.body {
                     facts.amended = message
                 } else {
@@ -109,7 +109,7 @@ extension RoomActor {
     private func newest() async throws(ChatError) -> NewestMessage? {
         let seq = state.lastSeq
         guard seq > 0 else { return nil }
-        if let last = tail.last, last.seq == seq { return NewestMessage(seq: seq, time: last.time) }
+        if let last = recent.tail.last, last.seq == seq { return NewestMessage(seq: seq, time: last.time) }
         var query = HistoryQuery(incarnation: try requireLife(), limit: 1)
         query.withoutPayload = true
         if let row = try await rows(query).rows.first { return NewestMessage(seq: row.seq, time: row.time) }

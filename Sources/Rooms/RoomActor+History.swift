@@ -28,7 +28,7 @@ extension RoomActor {
         query.types = request.types.isEmpty ? nil : Set(request.types.map(\.number))
         query.beforeSeq = request.beforeSeq
         query.afterSeq = request.afterSeq
-        let erasures = recentlyErased.count
+        let erasures = recent.erased.count
         let page = try await unchanged { [query] room throws(ChatError) in
             let page = try await room.rows(query, for: reader)
             return (page, page.rows.map(\.seq))
@@ -47,11 +47,11 @@ extension RoomActor {
         _ read: @Sendable (isolated RoomActor) async throws(ChatError) -> (value: Value, seqs: [UInt64])
     ) async throws(ChatError) -> Value {
         for _ in 1..<Self.readsMax {
-            let (erasures, amendments) = (recentlyErased.count, recentlyAmended.count)
+            let (erasures, amendments) = (recent.erased.count, recent.amended.count)
             let (value, seqs) = try await read(self)
             let isUnchanged = seqs.allSatisfy {
-                recentlyErased.contains($0, since: erasures) == false
-                    && recentlyAmended.contains($0, since: amendments) == false
+                recent.erased.contains($0, since: erasures) == false
+                    && recent.amended.contains($0, since: amendments) == false
             }
             if isUnchanged { return value }
         }
@@ -105,8 +105,8 @@ extension RoomActor {
         let missing = ChatError(.notFound, "there is no message \(messageID) in \(id)", field: "messageId")
         guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
         else { throw missing }
-        if let message = tail.message(seq: seq) { return message }
-        let erasures = recentlyErased.count
+        if let message = recent.tail.message(seq: seq) { return message }
+        let erasures = recent.erased.count
         let row = try await unchanged { room throws(ChatError) in
             (try await room.row(incarnation, seq, orThrow: missing, for: reader), [seq])
         }

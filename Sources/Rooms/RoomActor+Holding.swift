@@ -122,7 +122,9 @@ extension RoomActor {
     /// The proposal was decided, or will not be: what waited for it goes on in the next turn, behind what this one
     /// tells and writes.
     func release(_ proposal: Proposal) {
-        if let batch = proposal.taps, tapsProposed[batch.life] == batch.window { tapsProposed[batch.life] = nil }
+        if let batch = proposal.taps, tallyDesk.proposedTaps[batch.life] == batch.window {
+            tallyDesk.proposedTaps[batch.life] = nil
+        }
         guard proposal.isWaitedFor else { return }
         begin { room in
             room.releaseMessages(proposal.recalls, amended: proposal.amends)

@@ -3,56 +3,19 @@ import RoomCore
 import RoomProtocol
 import Wire
 
-/// The messages that a room's storage may have in front of its tail: after a snapshot, history is back-filled behind a
-/// room that is in memory already.
-struct OlderMessages {
-    /// Enters that wait for the read; nil while nothing is read. They are no more than the room admits in that time.
-    var waiting: [Arrival]?
-    /// Messages that were recalled while storage was being read.
-    var erased: Set<UInt64> = []
-    /// Messages that were amended meanwhile, as they are now.
-    var amended: [UInt64: Message] = [:]
-    /// Whether any message was recalled.
-    var hasErased = false
-    /// When it was read last.
-    var readAt: Timestamp?
-
-    /// The wait before the next read, for all who ask: a room whose history has expired is read once in a while, and not
-    /// for each viewer.
-    static let pauseSeconds: Int64 = 10
-
-    /// Only messages that may be among those that are being read.
-    mutating func noteErased(_ seq: UInt64, of lastSeq: UInt64) {
-        guard waiting != nil else { return }
-        hasErased = true
-        guard seq + UInt64(HotTail.messagesMax) > lastSeq else { return }
-        erased.insert(seq)
-    }
-
-    /// The same of an amended message.
-    mutating func noteAmended(_ message: Message, of lastSeq: UInt64) {
-        guard waiting != nil, let seq = message.seq, seq + UInt64(HotTail.messagesMax) > lastSeq else { return }
-        amended[seq] = message
-    }
-
-    func mayRead(at now: Timestamp) -> Bool {
-        readAt.map { $0.adding(seconds: Self.pauseSeconds) <= now || now < $0 } ?? true
-    }
-}
-
 /// Entering with `history`: the newest messages and what follows are one sequence (PROTOCOL.md, "Newest messages").
 extension RoomActor {
     /// The enter is answered at the end of the turn, or when the tail has been given what it lacks of `history`.
     func arrive(_ arrival: Arrival, at now: Timestamp) {
-        guard lacksNewest(arrival) else { return arrivals.append(arrival) }
-        guard older.waiting == nil else {
+        guard lacksNewest(arrival) else { return entering.arrivals.append(arrival) }
+        guard recent.older.waiting == nil else {
             hold(arrival.key)
-            older.waiting?.append(arrival)
+            recent.older.waiting?.append(arrival)
             return
         }
-        guard older.mayRead(at: now) else { return arrivals.append(arrival) }
+        guard recent.older.mayRead(at: now) else { return entering.arrivals.append(arrival) }
         hold(arrival.key)
-        older.waiting = [arrival]
+        recent.older.waiting = [arrival]
         readOlder()
     }
 
@@ -60,8 +23,8 @@ extension RoomActor {
     /// reply can hold.
     private func lacksNewest(_ arrival: Arrival) -> Bool {
         let wanted = UInt64(arrival.request.history)
-        guard wanted > 0, isUnrecoverable(arrival), !tail.isFull else { return false }
-        return (tail.firstSeq ?? state.lastSeq + 1) > 1 + state.lastSeq - min(state.lastSeq, wanted)
+        guard wanted > 0, isUnrecoverable(arrival), !recent.tail.isFull else { return false }
+        return (recent.tail.firstSeq ?? state.lastSeq + 1) > 1 + state.lastSeq - min(state.lastSeq, wanted)
     }
 
     /// Whether the reply can't give the messages after `since`.
@@ -75,11 +38,11 @@ extension RoomActor {
         var query = HistoryRequest()
         query.ascending = false
         query.limit = Limits.missedMessages
-        query.beforeSeq = tail.firstSeq
+        query.beforeSeq = recent.tail.firstSeq
         let life = state.incarnation
-        older.erased = []
-        older.amended = [:]
-        older.hasErased = false
+        recent.older.erased = []
+        recent.older.amended = [:]
+        recent.older.hasErased = false
         begin { [query] room in
             var failure: ChatError?
             do throws(ChatError) {
@@ -87,13 +50,13 @@ extension RoomActor {
             } catch {
                 failure = error
             }
-            let (now, waiting) = (room.context.now(), room.older.waiting ?? [])
-            room.older = OlderMessages(readAt: failure == nil ? now : nil)
+            let (now, waiting) = (room.context.now(), room.recent.older.waiting ?? [])
+            room.recent.older = OlderMessages(readAt: failure == nil ? now : nil)
             for arrival in waiting {
                 if let failure {
                     room.refuse(arrival, failure)
                 } else {
-                    room.arrivals.append(arrival)
+                    room.entering.arrivals.append(arrival)
                 }
                 room.release(arrival.key, at: now)
             }
@@ -107,14 +70,14 @@ extension RoomActor {
         guard state.incarnation == life else { return }
         let older = read.reversed().map { message in
             let seq = message.seq ?? 0
-            if self.older.erased.contains(seq) { return message.recalled }
-            return self.older.amended[seq] ?? message
+            if recent.older.erased.contains(seq) { return message.recalled }
+            return recent.older.amended[seq] ?? message
         }
-        tail.prepend(older, lastSeq: state.lastSeq)
+        recent.tail.prepend(older, lastSeq: state.lastSeq)
         // Any of those that they quote may have been recalled meanwhile.
-        guard self.older.hasErased else { return }
-        let present = tail
-        tail.removeQuotes { present.message(seq: $0)?.isRecalled ?? true }
+        guard recent.older.hasErased else { return }
+        let present = recent.tail
+        recent.tail.removeQuotes { present.message(seq: $0)?.isRecalled ?? true }
     }
 
     /// The newest messages that `history` asks for, as many as fit, up to the reply's `seq`: made and told once for all
@@ -124,14 +87,14 @@ extension RoomActor {
         let wanted = Int(arrival.request.history)
         guard wanted > 0 else { return (0, nil) }
         let bytesMax = missedBytes(info)
-        let after = missedPages.start(ofNewest: wanted) {
+        let after = entering.missedPages.start(ofNewest: wanted) {
             state.lastSeq - UInt64(newest(wanted, bytesMax: bytesMax).count)
         }
         guard after < state.lastSeq else {
             result.missed = []
             return (0, nil)
         }
-        let page = missedPages.page(after: after, bytesMax: bytesMax) { newer(than: after, limit: wanted) }
+        let page = entering.missedPages.page(after: after, bytesMax: bytesMax) { newer(than: after, limit: wanted) }
         guard page.lastSeq == state.lastSeq, page.messages.byteCount <= bytesMax else {
             // Made for others, before the room was given a longer announcement, or a shorter one.
             result.missed = newest(wanted, bytesMax: bytesMax)
@@ -144,7 +107,7 @@ extension RoomActor {
     /// Messages that have expired are unreachable at once, also those that the tail has.
     private func newest(_ wanted: Int, bytesMax: Int) -> [Message] {
         let oldest = visibleSince
-        let messages = tail.newest(wanted, lastSeq: state.lastSeq).filter { $0.time >= oldest }
+        let messages = recent.tail.newest(wanted, lastSeq: state.lastSeq).filter { $0.time >= oldest }
         return messages.suffix(EnterResult.fittingMissed(messages.reversed(), within: bytesMax))
     }
 }

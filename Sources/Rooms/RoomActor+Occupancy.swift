@@ -38,10 +38,11 @@ extension RoomActor {
         } else {
             guard owesOccupancy else { return nil }
             // After a restart: whoever was here and has not come back within the grace left with the former leader.
-            guard graces.emptiedAt != nil || now >= activatedAt.adding(seconds: context.policy.graceSeconds) else {
+            guard graces.emptiedAt != nil || now >= times.activatedAt.adding(seconds: context.policy.graceSeconds)
+            else {
                 return nil
             }
-            emptySince = graces.emptiedAt ?? graces.doubtedSince ?? activatedAt
+            emptySince = graces.emptiedAt ?? graces.doubtedSince ?? times.activatedAt
         }
         return Proposal(
             command: Command(
@@ -53,9 +54,9 @@ extension RoomActor {
     /// wrong: somebody came, the former leader died before it was logged, and the gateways have not announced everybody
     /// yet.
     private func doubtedEmptiness(at now: Timestamp) -> Timestamp? {
-        guard let emptySince = state.emptySince, emptySince < ledSince, graces.emptiedAt == nil,
+        guard let emptySince = state.emptySince, emptySince < times.ledSince, graces.emptiedAt == nil,
             let deadline = state.idleDeadline, deadline <= now,
-            now < ledSince.adding(seconds: context.policy.graceSeconds)
+            now < takeoverEnd
         else { return nil }
         return emptySince
     }

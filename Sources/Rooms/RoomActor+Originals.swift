@@ -67,8 +67,8 @@ extension RoomActor {
 
     private func mindingRecalls(_ given: Proposal, of seq: UInt64, quotes: Bool) -> Proposal? {
         var proposal = given
-        let present = tail.message(seq: seq)
-        let isRecalled = present?.isRecalled ?? recentlyErased.contains(seq, since: proposal.erasuresBefore)
+        let present = recent.tail.message(seq: seq)
+        let isRecalled = present?.isRecalled ?? recent.erased.contains(seq, since: proposal.erasuresBefore)
         if isRecalled == true {
             proposal.command.facts.original?.isRecalled = true
             proposal.command.facts.original?.excerpt = nil
@@ -105,8 +105,8 @@ extension RoomActor {
 
     /// A message that was read from storage, without a quote of what was recalled since then.
     func mindingRecalls(_ message: Message, since count: UInt64) -> Message {
-        guard recentlyErased.count != count, let reply = message.replyTo, reply.excerpt != nil,
-            recentlyErased.contains(reply.seq, since: count) != false
+        guard recent.erased.count != count, let reply = message.replyTo, reply.excerpt != nil,
+            recent.erased.contains(reply.seq, since: count) != false
         else { return message }
         var message = message
         message.replyTo = reply.withoutExcerpt
@@ -131,28 +131,6 @@ extension RoomPolicy {
     /// Messages of before have expired.
     func keptSince(_ now: Timestamp) -> Timestamp {
         now.adding(milliseconds: -retentionDays * Timestamp.millisecondsPerDay)
-    }
-}
-
-/// The messages that were recalled last, or amended, for what was read before.
-struct RecentSeqs {
-    /// More than one recall names.
-    static let countMax = 2_048
-    /// How many there were since the room is in memory.
-    private(set) var count: UInt64 = 0
-    /// The last of them; the one after the latest is the oldest.
-    private var seqs: [UInt64] = []
-
-    mutating func note(_ seq: UInt64) {
-        let place = Int(count % UInt64(Self.countMax))
-        if place < seqs.count { seqs[place] = seq } else { seqs.append(seq) }
-        count += 1
-    }
-
-    /// Whether a message is among those that came after the first `former` ones; nil when they are too many to tell.
-    func contains(_ seq: UInt64, since former: UInt64) -> Bool? {
-        guard count - former <= UInt64(Self.countMax) else { return nil }
-        return (former..<count).contains { seqs[Int($0 % UInt64(Self.countMax))] == seq }
     }
 }
 

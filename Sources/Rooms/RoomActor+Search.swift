@@ -32,7 +32,7 @@ extension RoomActor {
         query.endTime = request.endTime.milliseconds == 0 ? nil : request.endTime
         query.limit = Int(request.limit)
         query.visibleSince = visibleSince
-        let erasures = recentlyErased.count
+        let erasures = recent.erased.count
         let page = try await unchanged { [query] room throws(ChatError) in
             await room.writtenRows()
             let page = try await room.stored { room.storage.search(query, for: reader, completion: $0) }

@@ -35,14 +35,14 @@ extension RoomActor {
         visitor.isAway = stay.isAway
         visitor.addressHash = call.caller.addressHash
         visitor.revivedAt = call.caller.revivedAt
-        if presence.isSuperseded(visitor, ledSince: ledSince) {
+        if presence.isSuperseded(visitor, ledSince: times.ledSince) {
             return stream.notify(lane, .kicked(key.session, .conflictingLogin, ext: nil))
         }
         // Everybody has been told that it left: everybody is told that it is back. A session that was here before this
         // leader led is announced without a notification.
         let isNew = !stream.isWaiting(lane) && !presence.lanes.contains(lane)
         let leftAt = context.departed.value.remove(key, of: id)
-        let notify = leftAt.flatMap { $0 >= ledSince ? state.info?.enterExitNotify : nil }
+        let notify = leftAt.flatMap { $0 >= times.ledSince ? state.info?.enterExitNotify : nil }
         perform(presence.announce(visitor, role: role(of: visitor), telling: notify, at: context.now()))
         // This leader may have proposed a kick of its user already: what it asks for waits for that.
         holdIfThrownOut(visitor.user, key)
@@ -61,7 +61,7 @@ extension RoomActor {
             guard presence.visitor(visitor.key) == nil, presence.otherCopy(of: visitor.key, visitor.user) == nil,
                 !graces.announced.contains(visitor.lane),
                 exclusion(of: visitor.user, since: visitor.enteredAt) == nil,
-                !presence.isSuperseded(visitor, ledSince: ledSince)
+                !presence.isSuperseded(visitor, ledSince: times.ledSince)
             else { continue }
             visitor.isAway = true
             perform(presence.announce(visitor, role: role(of: visitor)))
@@ -76,7 +76,7 @@ extension RoomActor {
     /// are on their way to another lane, which says so a moment later.
     private func endInherited(of lane: Lane) {
         let now = context.now()
-        guard now < ledSince.adding(seconds: context.policy.graceSeconds) else { return }
+        guard now < takeoverEnd else { return }
         let keys = graces.inherited.filter { $0.node == lane.node && presence.visitor($0)?.lane == lane }
         graces.note(announced: lane, inherited: keys, until: now.adding(seconds: 2))
     }
@@ -116,15 +116,17 @@ extension RoomActor {
     func mayHaveBeenHere(_ caller: Caller) -> Bool {
         let grace = context.policy.graceSeconds
         // Another gateway that lives announces what it has taken up earlier.
-        guard let revivedAt = caller.revivedAt, revivedAt >= ledSince.adding(seconds: -grace) else { return false }
-        return context.now() < ledSince.adding(seconds: grace)
+        guard let revivedAt = caller.revivedAt, revivedAt >= times.ledSince.adding(seconds: -grace) else {
+            return false
+        }
+        return context.now() < takeoverEnd
     }
 
     /// The lane says what its viewers have been shown when it has announced all of them.
     /// - Parameter isNew: whether it had no viewers here. Their stays are older than this leader, which has shown them
     ///   nothing; later on they are sessions that another lane has had.
     private func suspend(_ lane: Lane, isNew: Bool) {
-        let isTakingOver = context.now() < ledSince.adding(seconds: context.policy.graceSeconds)
+        let isTakingOver = context.now() < takeoverEnd
         stream.wait(lane, hasMissedAll: isNew && isTakingOver)
         stream.encodings.formUnion(presence.encodings)
         noteEmptiness()
@@ -143,7 +145,8 @@ extension RoomActor {
     func recentExclusion(of caller: Caller) -> PutOut? {
         guard let info = state.info, !info.closed else { return PutOut(.roomClosed) }
         // It has been told of an earlier leader's kicks, or is when it is announced.
-        return putOut(caller.user, since: max(ledSince, context.now().adding(seconds: -context.policy.graceSeconds)))
+        return putOut(
+            caller.user, since: max(times.ledSince, context.now().adding(seconds: -context.policy.graceSeconds)))
     }
 
     /// Known as long as an answer is; later the gateway has heard of it, or is gone. A user who may not be here is out,
@@ -157,19 +160,19 @@ extension RoomActor {
 
     /// Why a user was put out at that time or later, as this leader has seen it or the room's row has it.
     private func kicked(_ user: UserID, since time: Timestamp) -> PutOut? {
-        tail.kicked(user, since: time) ?? state.kicked(user, since: time).map { PutOut($0) }
+        recent.tail.kicked(user, since: time) ?? state.kicked(user, since: time).map { PutOut($0) }
     }
 
     /// Whether a user of whom this leader knows nothing may be in the room all the same: lanes have the grace to announce
     /// who was here before this leader led.
     func mayBeAnnounced(_ user: UserID, at now: Timestamp) -> Bool {
-        isAnnouncing(at: now) && !state.isBarred(user, at: now) && kicked(user, since: ledSince) == nil
+        isAnnouncing(at: now) && !state.isBarred(user, at: now) && kicked(user, since: times.ledSince) == nil
     }
 
     /// Whether lanes may still announce anybody who was here before this leader led.
     func isAnnouncing(at now: Timestamp) -> Bool {
-        guard let info = state.info, !info.closed, info.createdAt < ledSince else { return false }
-        return now < ledSince.adding(seconds: context.policy.graceSeconds)
+        guard let info = state.info, !info.closed, info.createdAt < times.ledSince else { return false }
+        return now < takeoverEnd
     }
 
     /// Why a session was put out that goes on after its gateway's death as if it were still here: the gateway may not have
@@ -177,12 +180,12 @@ extension RoomActor {
     func untoldKick(_ request: EnterRequest, _ caller: Caller, _ key: PresenceKey, at now: Timestamp) -> PutOut? {
         let grace = context.policy.graceSeconds
         guard let since = request.since, let revivedAt = caller.revivedAt, now < revivedAt.adding(seconds: grace),
-            presence.visitor(key) == nil, !toldKicks.has(key, revivedAt: revivedAt)
+            presence.visitor(key) == nil, !entering.toldKicks.has(key, revivedAt: revivedAt)
         else { return nil }
         // A session is taken up within the grace of its gateway's death; until that its client was told. A client that has
         // seen what was said after the kick has been told, and let in again.
         let told = revivedAt.adding(seconds: -grace)
-        let seen = request.epoch == epoch ? tail.message(seq: since)?.time.adding(milliseconds: 1) : nil
+        let seen = request.epoch == epoch ? recent.tail.message(seq: since)?.time.adding(milliseconds: 1) : nil
         return kicked(caller.user, since: max(told, seen ?? told))
     }
 
@@ -190,7 +193,7 @@ extension RoomActor {
     /// see.
     func follow(_ place: StreamPlace, _ lane: Lane, number: UInt64) {
         endInherited(of: lane)
-        stream.follow(place, lane, number: number, room: id, epoch: epoch, tail: tail, lastSeq: state.lastSeq)
+        stream.follow(place, lane, number: number, room: id, epoch: epoch, tail: recent.tail, lastSeq: state.lastSeq)
         stream.notify(lane, .silence(desk.toldMuted))
         publishTotals(to: lane)
         sendHeld(to: lane, since: place.epoch == epoch ? place.seq : 0)
@@ -204,7 +207,7 @@ extension RoomActor {
     /// A gateway node can't be reached: its sessions are in their grace.
     func lose(_ node: NodeID, at now: Timestamp) {
         graces.lose(node)
-        missedPages.lose(node)
+        entering.missedPages.lose(node)
         stream.lose(node, lanes: presence.lanes.lazy.filter { $0.node == node })
         for key in presence.keys(on: node) where graces.unreachable[key] == nil { lose(key, at: now) }
         touch()

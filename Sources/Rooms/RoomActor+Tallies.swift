@@ -27,9 +27,9 @@ extension RoomActor {
         let stamp = TallyStamp(
             seq: state.lastSeq, presence: presence.laneVersion, unreachable: graces.unreachableVersion,
             waiting: stream.waitingVersion)
-        if let known = knownTallies, known.stamp == stamp { return known.tallies }
+        if let known = laneTallies, known.stamp == stamp { return known.tallies }
         let tallies = presence.lanes.isEmpty ? [] : makeTallies()
-        knownTallies = (stamp, tallies)
+        laneTallies = (stamp, tallies)
         return tallies
     }
 

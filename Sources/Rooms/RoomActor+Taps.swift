@@ -16,8 +16,8 @@ extension RoomActor {
             return stream.notify(lane, .taps(window: batch.window, .success(results)))
         }
         // The lane asks again before the log has decided: one proposal is enough.
-        if let window = tapsProposed[batch.life], batch.window <= window { return }
-        tapsProposed[batch.life] = batch.window
+        if let window = tallyDesk.proposedTaps[batch.life], batch.window <= window { return }
+        tallyDesk.proposedTaps[batch.life] = batch.window
         propose(
             Proposal(
                 command: Command(id: nil, room: id, actor: .system, body: .tap(batch), facts: facts([])), key: nil,
@@ -29,9 +29,9 @@ extension RoomActor {
     /// A tally has changed. Viewers are told of it with the next tick of the host, or when they have not been told
     /// anything for as long as it takes.
     func noteTotal(of key: String) {
-        totals.changed.insert(key)
-        guard !totals.isOpen else { return }
-        (totals.isOpen, totals.isNew) = (true, true)
+        tallyDesk.changed.insert(key)
+        guard !tallyDesk.isOpen else { return }
+        (tallyDesk.isOpen, tallyDesk.isNew) = (true, true)
         touch()
     }
 
@@ -44,13 +44,13 @@ extension RoomActor {
     /// - Returns: whether it is too early.
     func publishTotals() -> Bool {
         let now = context.loop.nowMilliseconds
-        if let toldAt = totals.toldAt, now < toldAt + UInt64(context.policy.tallyPushMilliseconds) { return true }
-        let changed = totals.changed
-        (totals.changed, totals.isOpen) = ([], false)
+        if let toldAt = tallyDesk.toldAt, now < toldAt + UInt64(context.policy.tallyPushMilliseconds) { return true }
+        let changed = tallyDesk.changed
+        (tallyDesk.changed, tallyDesk.isOpen) = ([], false)
         let present = state.tallyList + state.pollCounts
         let counts = present.filter { changed.contains($0.key) }
         guard !changed.isEmpty, !presence.lanes.isEmpty else { return false }
-        totals.toldAt = now
+        tallyDesk.toldAt = now
         touch()
         // Some have gone: no lane tells them again.
         if counts.count < changed.count { stream.publishToEverybody(.frame(frame(of: [[], present]))) }
@@ -76,15 +76,4 @@ extension RoomActor {
         }
         return writer.frame(.totals)
     }
-}
-
-/// Totals that viewers have not been told.
-struct ChangedTotals {
-    var changed: Set<String> = []
-    /// The host has it on its list.
-    var isOpen = false
-    /// Whether it was opened since the host was told.
-    var isNew = false
-    /// By the loop's clock.
-    var toldAt: UInt64?
 }

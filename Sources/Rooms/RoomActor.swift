@@ -26,41 +26,22 @@ actor RoomActor {
 
     var state: RoomState
     var presence: Presence
-    var tail = HotTail()
+    var recent = RecentHistory()
     var desk: BarrageDesk
-    var totals = ChangedTotals()
+    var tallyDesk = TallyDesk()
     var budget = ViewerBudget()
-    /// Messages that were not shown to everybody, since the room is in memory.
-    var messagesDropped: Int64 = 0
     var stream = TurnStream()
     /// The rest of this turn's output.
     var turn = RoomTurn()
-    var admission = Admission()
-    /// Enters that are answered at the end of a turn, behind what the turn shows.
-    var arrivals = Arrivals()
-    /// The messages that they have missed; kept until none of them is left.
-    var missedPages = MissedPages()
-    var older = OlderMessages()
-    var recentlyErased = RecentSeqs()
-    /// The same of messages that were amended.
-    var recentlyAmended = RecentSeqs()
+    var entering = RoomEntering()
     var waiting = WaitingSessions()
-    /// The windows of taps that are proposed and not decided, by the life of their lane.
-    var tapsProposed: [UInt64: UInt64] = [:]
     var reading = RoomReading()
     var graces = Graces()
-    var toldKicks = ToldKicks()
-    /// Since when nothing has happened, as the host knows.
-    var idleSince: Timestamp
+    var times: RoomTimes
+    /// The tallies of lanes as they were made last.
+    var laneTallies: (stamp: TallyStamp, tallies: [LaneRoomTally])?
     /// The host's notes.
     var note = RoomAgenda.Note()
-    /// When this leader took the room over.
-    private(set) var activatedAt: Timestamp
-    /// When this leader began to lead the shard: whom former leaders knew has been announced a grace later, or has
-    /// left.
-    private(set) var ledSince: Timestamp
-    /// The tallies that lanes were told last.
-    var knownTallies: (stamp: TallyStamp, tallies: [LaneRoomTally])?
 
     /// Throws `WireError` when stored rows can't be understood.
     /// - Parameters:
@@ -80,27 +61,28 @@ actor RoomActor {
         desk = BarrageDesk(
             perSecond: context.policy.barragePerViewerPerSecond, highPerSecond: context.policy.highPerSecondMax)
         let now = context.now()
-        (idleSince, activatedAt, self.ledSince) = (now, now, ledSince ?? now)
+        times = RoomTimes(activatedAt: now, ledSince: ledSince ?? now)
         let learning = context.policy.onlinePushSeconds
         if let ledSince, now < ledSince.adding(seconds: learning) { presence.beginCounting(at: now) }
-        (state, tail) = try Self.restore(id, loaded)
+        (state, recent.tail) = try Self.restore(id, loaded)
         desk.toldMuted = state.info?.muted ?? false
         desk.window.highPerSecond = Self.highPerSecond(state, context.policy)
         for (robot, enteredAt) in state.robotsByEntering {
             guard let visitor = Visitor(robot, enteredAt: enteredAt) else { continue }
             _ = presence.announce(visitor, role: state.role(of: robot.user))
         }
-        let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
+        let graceEnd = times.activatedAt.adding(seconds: context.policy.graceSeconds)
         for owner in state.transientOwners { graces.absentOwners[owner] = graceEnd }
     }
 
+    /// When those whom former leaders knew have been announced, or have left.
+    var takeoverEnd: Timestamp { times.ledSince.adding(seconds: context.policy.graceSeconds) }
+
     /// This node leads the room from now on, and knows of nobody who is here.
     func lead(at now: Timestamp) {
-        activatedAt = now
-        ledSince = now
-        idleSince = now
+        times = RoomTimes(activatedAt: now, ledSince: now)
         // Nobody else is here; whoever has not come back within the grace has left.
-        let graceEnd = activatedAt.adding(seconds: context.policy.graceSeconds)
+        let graceEnd = times.activatedAt.adding(seconds: context.policy.graceSeconds)
         graces.absentOwners = [:]
         graces.forgetDeparted()
         graces.beginLeading()
@@ -149,7 +131,7 @@ actor RoomActor {
     }
 
     /// The time of the newest kept message.
-    var newestTime: Timestamp? { tail.last?.time }
+    var newestTime: Timestamp? { recent.tail.last?.time }
 
     // MARK: - Applying
 
@@ -220,7 +202,7 @@ actor RoomActor {
             guard let seq = message.seq, let incarnation else { return }
             let copies = rows.copies.isEmpty ? facts.copies : rows.copies
             rows.copies = []
-            tail.append(message)
+            recent.tail.append(message)
             if turn.unwrittenFrom == nil { turn.unwrittenFrom = seq }
             turn.hasUnwrittenHistory = true
             var row = HistoryRow(
@@ -232,9 +214,7 @@ actor RoomActor {
             rows.history.append(row)
         case .erase(let seq, let day):
             guard let incarnation else { return }
-            tail.erase(seq: seq)
-            older.noteErased(seq, of: state.lastSeq)
-            recentlyErased.note(seq)
+            recent.erase(seq, of: state.lastSeq)
             // A recall that tells nobody has no seq of its own, so pages for those who enter would go on to show it.
             endMissedPages()
             turn.hasUnwrittenHistory = true
@@ -242,9 +222,7 @@ actor RoomActor {
                 Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index, life: life(on: day)))
         case .amend(let message):
             guard let seq = message.seq, let incarnation else { return }
-            tail.amend(message)
-            older.noteAmended(message, of: state.lastSeq)
-            recentlyAmended.note(seq)
+            recent.amend(message, seq, of: state.lastSeq)
             endMissedPages()
             turn.hasUnwrittenHistory = true
             var row = HistoryRow(
@@ -261,7 +239,7 @@ actor RoomActor {
         case .held(let record): notify(record)
         case .denied(let record): notify(record)
         case .kick(let user, let reason, let ext):
-            tail.noteKick(user, at: stamp.time, PutOut(reason, ext: ext))
+            recent.tail.noteKick(user, at: stamp.time, PutOut(reason, ext: ext))
             leave(presence.kick(user: user), reason, ext)
             noteEmptiness()
         case .kickAll(let reason, let ext):
@@ -275,7 +253,7 @@ actor RoomActor {
             }
         case .retire(let retired):
             rows.retired.append(RetiredRoom(room: id, incarnation: retired))
-            tail = HotTail()
+            recent.tail = HotTail()
             budget = ViewerBudget()
         case .result:
             break
@@ -397,8 +375,8 @@ actor RoomActor {
     func takeDirt() -> (isNewlyDirty: Bool, hasNewBarrage: Bool, hasNewTotals: Bool) {
         let newly = turn.dirt == .dirty
         if newly { turn.dirt = .reported }
-        defer { (desk.isNew, totals.isNew) = (false, false) }
-        return (newly, desk.isNew, totals.isNew)
+        defer { (desk.isNew, tallyDesk.isNew) = (false, false) }
+        return (newly, desk.isNew, tallyDesk.isNew)
     }
 
     /// The result of a room's turn.
@@ -421,17 +399,17 @@ actor RoomActor {
         publishLeftOut(at: context.now())
         turn.unwrittenFrom = nil
         settleArrivals(untilNanoseconds: end)
-        if arrivals.isEmpty { endMissedPages() }
+        if entering.arrivals.isEmpty { endMissedPages() }
         let publications = stream.take(room: id, term: term, viewerLanes: presence.lanes)
         stream.encodings = presence.encodings
         let changed = turn.roomChange.flatMap { index in state.roomRow.map { row($0, state.incarnation, index) } }
         turn.roomChange = nil
         readWritten()
         // It stays on the host's list then.
-        turn.dirt = arrivals.isEmpty ? .clean : .reported
+        turn.dirt = entering.arrivals.isEmpty ? .clean : .reported
         defer { turn.answers = [] }
         return TurnResult(
-            publications: publications, answers: turn.answers, roomRow: changed, hasMore: !arrivals.isEmpty)
+            publications: publications, answers: turn.answers, roomRow: changed, hasMore: !entering.arrivals.isEmpty)
     }
 
     /// Returns when history has everything that was applied: the server API's callers, who are not told by what a turn

@@ -35,7 +35,7 @@ struct RoomAgenda {
     /// The host calls this at the end of a turn in which anything may have changed in the room.
     mutating func note(_ room: RoomActor, isLed: Bool, at now: Timestamp) {
         let isFirst = room.assumeIsolated { room in
-            room.idleSince = now
+            room.times.idleSince = now
             guard isLed, !room.note.hasNewTallies else { return false }
             room.note.hasNewTallies = true
             return true
@@ -80,7 +80,7 @@ struct RoomAgenda {
         for room in rooms {
             room.assumeIsolated { room in
                 room.note.dueAt = nil
-                room.idleSince = min(room.idleSince, now)
+                room.times.idleSince = min(room.times.idleSince, now)
             }
             plan(room, isLed: isLed, at: now)
         }

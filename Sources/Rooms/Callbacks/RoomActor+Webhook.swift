@@ -64,7 +64,8 @@ extension RoomActor {
             return completion(slice)
         }
         let reachable = min(firstReachable, turn.unwrittenFrom ?? .max)
-        if next >= reachable, let messages = tail.messages(after: next - 1, lastSeq: state.lastSeq, limit: limit) {
+        if next >= reachable, let messages = recent.tail.messages(after: next - 1, lastSeq: state.lastSeq, limit: limit)
+        {
             fill(&slice, messages, reachable: next, limit: limit, settings: settings)
             return completion(slice)
         }
@@ -87,10 +88,10 @@ extension RoomActor {
     /// The first seq that is in memory and has not expired; what is before it must be read from history.
     private var firstReachable: UInt64 {
         let cutoff = visibleSince
-        guard let first = tail.firstSeq, first > 0 else { return state.lastSeq + 1 }
-        let oldest = tail.messages(after: first - 1, lastSeq: state.lastSeq, limit: 1)?.first
+        guard let first = recent.tail.firstSeq, first > 0 else { return state.lastSeq + 1 }
+        let oldest = recent.tail.messages(after: first - 1, lastSeq: state.lastSeq, limit: 1)?.first
         if let oldest, oldest.time >= cutoff { return first }
-        let all = tail.messages(after: first - 1, lastSeq: state.lastSeq, limit: HotTail.messagesMax) ?? []
+        let all = recent.tail.messages(after: first - 1, lastSeq: state.lastSeq, limit: HotTail.messagesMax) ?? []
         return all.first { $0.time >= cutoff }?.seq ?? state.lastSeq + 1
     }
 

@@ -143,11 +143,11 @@ extension RoomActor {
         figures.viewerBudget = view.info.viewerBudget ?? Int64(context.policy.viewerBudgetPerSecond)
         figures.viewerBudgetAboveOnline = Int64(context.policy.viewerBudgetAboveOnline)
         figures.lastSeq = state.lastSeq
-        figures.lastMessageAt = tail.last?.time
-        figures.activeSince = activatedAt
+        figures.lastMessageAt = recent.tail.last?.time
+        figures.activeSince = times.activatedAt
         figures.barrageShown = desk.shown
         figures.barrageDropped = desk.dropped
-        figures.messagesDropped = messagesDropped
+        figures.messagesDropped = budget.messagesLeftOut
         return figures
     }
 
