@@ -4,22 +4,17 @@ import ClusterRouting
 import Consensus
 import EventLoop
 import Gateway
-import Swim
 import GroupDriver
 import HTTPClient
-import History
 import LogStore
 import Logging
-import Media
-import SwimDriver
-import Rooms
 import ServerAPI
-import ShardPlacement
+import Swim
+import SwimDriver
 import Synchronization
 import SystemCalls
 import SystemGroupHost
 import Telemetry
-import Webhooks
 import Wire
 
 /// The run of a node: each part starts when those run that it needs.
@@ -38,9 +33,6 @@ extension ChatroomNode {
         let nodes: ClusterNodes
         let stop = NodeStop()
     }
-
-    /// How long a start waits for the system group, which a node alone has at once.
-    private static let systemWait = Duration.seconds(5)
 
     /// Seconds; a turn is to stay below 10 ms.
     private static let turnBounds = [
@@ -67,165 +59,41 @@ extension ChatroomNode {
         _ directory: DataDirectory, _ owner: DataOwner, _ services: inout StartedServices
     ) async throws -> (any Error)? {
         let common = try await openCommon(directory, owner, &services)
-        let (loops, store, router, nodes) = (common.loops, common.store, common.router, common.nodes)
-        let (metrics, cluster) = (common.metrics, common.cluster)
-        let system = SystemGroup(
-            loop: loops[0], store: store, server: common.server, transport: router, replication: router,
-            cluster: cluster, directory: directory.system, logger: logger, refusedTerms: common.refusedTerms,
-            ownLevel: configuration.levelMax, now: WallClock.now, stop: { common.stop.stop($0) }
-        ) { command, key, leader throws(ChatError) in try await nodes.forward(command, key, to: leader) }
-        let systemFails: (any Error) -> any Error = {
-            if let reason = $0 as? UnknownContent { return NodeError(reason) }
-            return ($0 as? NodeError) ?? NodeError(.storage, "the system log can't be used: \($0)")
-        }
-        try await services.start(stop: { system.close() }, orFail: systemFails) { try await system.start() }
+        let system = try await startSystem(common, &services)
         let membership = try await join(common, system, &services)
-        let gossip = links.withLock { $0?.gossip }
-        let shardMap = ShardMap(shardCount: owner.shards)
-        let storages = try await services.open(
-            close: { storages in
-                for storage in storages { storage.restIndexes() }
-                for storage in storages { storage.close() }
-            }
-        ) {
-            try Self.openStorages(
-                in: directory, shardMap, configuration, level: system.level, pool: StoragePool(writers: 2, readers: 2))
-        }
-        let audit = try await services.open(
-            close: { $0.close() }, orFail: { NodeError(.storage, "the audit can't be used: \($0)") }
-        ) {
-            try AuditFile.open(
-                path: directory.audit, own: configuration.node,
-                former: AuditFile.Former(path: directory.formerAudit, subject: AuditRecorder.formerSubject),
-                retentionDays: configuration.auditRetentionDays, level: system.level,
-                now: WallClock.now)
-        }
-        SearchGauges.add(to: common.metrics, of: storages)
-        let startedAt = WallClock.now()
-
-        let calls = try await services.open(close: { await $0.stop() }) {
-            await RoomCalls(node: configuration.node, loops: loops, shardMap: shardMap, router: router)
-        }
-        let media = try await openMedia(common, calls, system: system, services: &services)
-        let rooms = RoomHost(
-            node: configuration.node, loops: loops, shardMap: shardMap, storages: storages, calls: calls)
-        let gateway = Gateway(
-            configuration: configuration.gateway, loops: loops, router: router, elsewhere: nodes,
-            seal: try KeysFile.read(configuration.keysFile).sessionSeal(), shardMap: shardMap,
-            verifier: TokenGate(keys: keys, system: system), metrics: metrics,
-            logger: logger, tls: tls, now: WallClock.now)
-        router.connect(rooms, calls, gateway)
-        // Leaderships that were won before there was anybody to tell.
-        router.leaders.repeatAll { node, notice, isHeard in
-            calls.onLeaderKnown(notice, by: node)
-            if !isHeard { calls.onLeaderSuspected(notice, of: node) }
-        }
-        await system.observe { change in
-            switch change {
-            case .revoked(let user, _): gateway.revoke(user)
-            case .sanctioned(let user, let kind, _):
-                gateway.sanction(user, kind)
-                rooms.denyHeld(of: user)
-            case .level(let level):
-                gateway.use(features: level.clientFeatures)
-                if level.brings(.logSegments) { store.useSegments() }
-            case .setting, .nodes: break
-            }
-        }
-        let callbackClient = try await services.open(close: { await $0.shutdown() }) {
-            CallbackClient(
-                loop: loops[loops.count - 1], allowedHosts: Set(configuration.callbackHosts),
-                refusesPrivateAddresses: configuration.refusesPrivateCallbacks)
-        }
-        let callbacks = AppCallbacks(system: system, client: callbackClient, logger: logger)
-        try await services.start(
-            stop: { await rooms.stop() }, orFail: { NodeError(.storage, "a shard's log can't be used: \($0)") }
-        ) {
-            // The shards take part while the system group finds its leader: what both have to wait for after a restart
-            // they wait for together.
-            cluster.set(knowsSettings: false)
-            var dependencies = dependencies(common, callbacks)
-            dependencies.takeUploadBytes = { user, bytes throws(ChatError) in
-                try await media.takeUploadBytes(user, bytes)
-            }
-            dependencies.media = media
-            dependencies.silencing = { user in
-                if system.sanction(.banned, of: user) != nil { return .kicked }
-                return system.sanction(.muted, of: user) != nil ? .muted : nil
-            }
-            try await rooms.start(dependencies)
-        }
-        // Settings and revocations are to be known before anybody is served.
-        if await !system.settled(within: Self.systemWait) {
-            logger.warning("the system group has no leader yet; settings and revocations may be old")
-        }
-        // Nobody is served by a program that may not go on.
-        if let reason = common.stop.reason { throw NodeError(reason) }
-        await callbacks.start(rooms, gateway)
-        cluster.set(knowsSettings: true)
-        let clientPort = try await start(gateway, router, &services)
-
-        let recent = RecentFigures(metrics)
+        let parts = try await openParts(common, system, membership, owner, &services)
+        await connect(parts)
+        try await startRooms(parts, &services)
+        let clientPort = try await start(parts.gateway, common.router, &services)
+        let recent = RecentFigures(common.metrics)
         try await services.start(stop: { await recent.stop() }) { recent.start() }
-        let auditRecorder = AuditRecorder(node: configuration.node, file: audit)
         let transferAndDrain: @Sendable () async -> Void = { [self] in
-            await self.transferAndDrain(rooms, system, gateway: gateway, nodes: nodes)
+            await self.transferAndDrain(parts.rooms, system, gateway: parts.gateway, nodes: common.nodes)
         }
         try await services.start(stop: { [self] in
             await transferAndDrain()
-            await leave(nodes)
+            await leave(common.nodes)
         }) {
-            notify(gossip, rooms, gateway)
-            let answers = NodeAnswers(
-                configuration: configuration, rooms: rooms, system: system, gateway: gateway,
-                cluster: common.identity, auditRecorder: auditRecorder, logControl: logControl,
-                startedAt: startedAt,
-                backup: NodeBackup(configuration, rooms: rooms, system: system, cluster: common.identity),
-                recent: recent, media: media)
-            nodes.use { await answers.answer($0) }
+            answerNodes(parts, recent)
         }
-        let record = NodeRecord(
-            node: configuration.node, store: common.server.store, linkAddress: gossip?.address.text ?? "",
-            clientURLs: Array(await gateway.ownURLs().prefix(NodeRecord.clientURLsMax)))
-        try await services.start(stop: { await membership.stop() }) {
-            membership.start(record, rooms: rooms, gateway: gateway)
-        }
-        let copier = AuditCopier(own: configuration.node, file: audit, nodes: nodes, system: system)
-        try await services.start(stop: { await copier.stop() }) { copier.start() }
-        let clocks = ClockWatch(own: configuration.node, nodes: nodes, cluster: cluster, logger: logger)
-        try await services.start(stop: { await clocks.stop() }) { clocks.start() }
-        try await services.open(close: { await $0.stop() }) {
-            SanctionTeller(
-                own: configuration.node, system: system, client: callbackClient, logger: logger,
-                webhook: { callbacks.webhook })
-        }
-        try await services.open(close: { await $0.stop() }) {
-            VersionWatch(
-                nodes: nodes, system: system, raiseAfterSeconds: configuration.raiseLevelAfterSeconds, logger: logger)
-        }
-        gateway.use(media: media)
-        let keeper = MediaKeeper(media.store, pause: configuration.mediaRoundPause)
-        try await services.start(stop: { await keeper.stop() }) { keeper.start() }
-        addGauges(common, system, gossip: gossip, clocks: clocks)
-        let service = NodeService(
-            configuration: configuration, rooms: rooms, calls: calls, system: system, keys: keys, gateway: gateway,
-            nodes: nodes, membership: membership, gossip: gossip, callbacks: callbacks, registry: metrics,
-            ready: ReadyFigure(in: metrics),
-            auditRecorder: auditRecorder, logControl: logControl, startedAt: startedAt,
-            plannedStop: plannedStop, media: media)
-        if configuration.gateway.hasDemo {
-            let nodes: @Sendable () -> Int = { system.nodes.count }
-            gateway.use(
-                demo: DemoRooms(
-                    service: service, killFile: configuration.demoKillFile, nodes: nodes, logger: logger))
-        }
-        let linkPort = gossip?.address.hostAndPort?.port
+        let clocks = try await startDuties(parts, &services)
+        addGauges(common, system, gossip: parts.gossip, clocks: clocks)
+        return try await serve(parts, clientPort: clientPort, whileStopping: transferAndDrain)
+    }
+
+    /// Serves until the node is to stop, and throws when it must not go on.
+    /// - Returns: why the server API could not be served, if it could not.
+    private func serve(
+        _ parts: Parts, clientPort: Int, whileStopping: @escaping @Sendable () async -> Void
+    ) async throws -> (any Error)? {
+        let (service, stop) = (service(of: parts), parts.common.stop)
+        let linkPort = parts.gossip?.address.hostAndPort?.port
         let serving = Task {
-            try await serve(service, clientPort: clientPort, linkPort: linkPort, whileStopping: transferAndDrain)
+            try await serve(service, clientPort: clientPort, linkPort: linkPort, whileStopping: whileStopping)
         }
         let stopping = Task {
-            await common.stop.wait()
-            if common.stop.reason != nil { serving.cancel() }
+            await stop.wait()
+            if stop.reason != nil { serving.cancel() }
         }
         defer { stopping.cancel() }
         let result = await withTaskCancellationHandler {
@@ -233,7 +101,7 @@ extension ChatroomNode {
         } onCancel: {
             serving.cancel()
         }
-        if let reason = common.stop.reason { throw NodeError(reason) }
+        if let reason = stop.reason { throw NodeError(reason) }
         if case .failure(let error) = result { return error }
         return nil
     }
@@ -329,19 +197,6 @@ extension ChatroomNode {
             onReady(NodePorts(client: clientPort, api: apiPort))
         }
         if let probes { try await probes.run(beside: api) } else { try await api.run() }
-    }
-
-    private func dependencies(_ common: Common, _ callbacks: AppCallbacks) -> RoomHost.Dependencies {
-        var dependencies = RoomHost.Dependencies(
-            store: common.store, server: common.server, sink: common.router, transport: common.router,
-            replication: common.router, policy: configuration.rooms, cluster: common.cluster, metrics: common.metrics,
-            logger: logger, checkpointSeconds: configuration.checkpointSeconds, callbacks: callbacks.setup(),
-            now: WallClock.now)
-        dependencies.restoreGeneration = common.identity.restoreGeneration
-        dependencies.limits = roomLimits
-        dependencies.stop = { common.stop.stop($0) }
-        dependencies.refusedTerms = common.refusedTerms
-        return dependencies
     }
 
     private func addGauges(_ common: Common, _ system: SystemGroup, gossip: ClusterGossip?, clocks: ClockWatch) {
