@@ -50,7 +50,8 @@ import Testing
         ["cluster", "drain", "n2"], ["cluster", "remove", "n2"], ["cluster", "readmit", "n2"],
         ["cluster", "transfer", "3", "n2"],
         ["backup", "--json"], ["restore", "--config", "node.json", "a", "b"],
-        ["audit", "--limit", "5"], ["address", "r"], ["metrics", "--server", "h:1", "--key-file", "f"],
+        ["audit", "--limit", "5"], ["call"], ["call", "getRoom", "room=r"], ["call", "x", "--body", "{}"],
+        ["address", "r"], ["metrics", "--server", "h:1", "--key-file", "f"],
     ])
     func `good command lines are understood`(arguments: [String]) throws {
         _ = try Chatroomctl.parseAsRoot(arguments)

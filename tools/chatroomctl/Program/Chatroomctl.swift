@@ -29,6 +29,7 @@ struct Chatroomctl: AsyncParsableCommand {
             TokenCommand.self, AddressCommand.self, HealthCommand.self, MetricsCommand.self, UsersCommand.self,
             BroadcastCommand.self, SessionsCommand.self, StatsCommand.self, ClusterCommand.self, LogCommand.self,
             BackupCommand.self, RestoreCommand.self, AuditCommand.self, WebhookCommand.self, ModerationCommand.self,
+            CallCommand.self,
             ConformanceCommand.self,
         ])
 
