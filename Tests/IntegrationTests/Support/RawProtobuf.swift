@@ -32,6 +32,22 @@ struct RawProtobuf {
         }
     }
 
+    /// The messages of a frame, each behind its length.
+    struct Messages {
+        private var rest: ArraySlice<UInt8>
+
+        init(_ frame: [UInt8]) { rest = frame[...] }
+
+        /// nil at the end of the frame.
+        mutating func next() throws -> [UInt8]? {
+            guard !rest.isEmpty else { return nil }
+            let count = Int(try RawProtobuf.varint(&rest))
+            guard rest.count >= count else { throw TestFailure("cut short") }
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
+        }
+    }
+
     private static func varint(_ bytes: inout ArraySlice<UInt8>) throws -> UInt64 {
         var value: UInt64 = 0
         for shift in stride(from: 0, to: 64, by: 7) {

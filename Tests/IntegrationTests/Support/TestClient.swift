@@ -45,6 +45,9 @@ actor TestClient {
     private var inflater = Inflater()
     /// Compressed messages that have come.
     private(set) var compressedCount = 0
+    /// The frames that have come, as they were sent, where a test has asked for them.
+    private(set) var frames: [[UInt8]] = []
+    private var keepsFrames = false
 
     init(encoding: ClientEncoding = TestClient.standardEncoding) { self.encoding = encoding }
 
@@ -61,6 +64,8 @@ actor TestClient {
         }
         return client
     }
+
+    func keepFrames() { keepsFrames = true }
 
     private func allowCompression() { decoder.mayBeCompressed = true }
 
@@ -143,6 +148,7 @@ actor TestClient {
     /// A frame of the other subprotocol, or one that can't be read, becomes an error that no test expects.
     private func take(_ frame: UnsafeRawBufferPointer, in encoding: ClientEncoding) {
         longestFrame = max(longestFrame, frame.count)
+        if keepsFrames { frames.append(Array(frame)) }
         guard encoding == self.encoding else {
             return take(.reply(id: nil, .failure(ChatError(.internal, "the server sent a frame of \(encoding)"))))
         }
