@@ -6,7 +6,7 @@ extension IntegrationTests {
     /// Clients' operations and what was answered and pushed to them before the requests of sessions and of the server API
     /// went one way to a room's leader: the good cases, their main refusals, and what others in the room see.
     ///
-    /// The transcripts were recorded with a `chatroomd` of that time. `RECORD_TRANSCRIPT=/path/to/chatroomd` records them
+    /// The transcripts were recorded with a `chatroomd` of the commit before 7bc2839e. `RECORD_TRANSCRIPT=/path/to/chatroomd` records them
     /// with that program; the difference is then to be read.
     @Suite struct ClientTranscriptTests {
         /// A difference from the program of that time that was meant. All others fail.
@@ -24,8 +24,8 @@ extension IntegrationTests {
             var kind: Kind
         }
 
-        /// Session IDs have another form besides (CHANGELOG.md, "Clients move without noticing"); their values are opaque,
-        /// and left out as those of all IDs.
+        /// Session IDs have another form besides, as the changelog says. Their values are left out, as those of all IDs that
+        /// differ from run to run.
         private static var differences: [Difference] {
             [
                 Difference(
