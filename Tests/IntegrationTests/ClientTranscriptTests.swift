@@ -110,6 +110,7 @@ extension IntegrationTests {
                     // The steps behind a difference rest on what it has changed.
                     guard results == step.results else { return }
                 }
+                #expect(try await runner.rest() == [])
                 #expect(runner.met == Set(additions.map(\.name)), "differences that are none any more")
             }
         }

@@ -61,23 +61,19 @@ final class TranscriptRunner {
         }
         for name in order {
             let count = step.results.count { $0.hasPrefix(name + " ") }
-            guard let client = clients[name] else { continue }
-            // What the step has brought already may be more.
-            try await client.connection.wait(for: "\(count) items for \(name) by line \(step.number)") {
+            // It may have brought more, which the next step then finds.
+            try await client(name).wait(for: "\(count) items for \(name) by line \(step.number)") {
                 try await self.collect(name)
                 return self.items(of: name) >= count ? () : nil
             }
-            for item in clients[name]?.items.prefix(count) ?? [] {
-                results.append("\(name) \(lastingText.lasting(item))")
-            }
-            clients[name]?.items.removeFirst(count)
+            results += take(count, from: name)
         }
         return results
     }
 
     /// Performs a step, and waits until nothing has come for a while. All that has come.
     func record(_ step: Transcript.Step) async throws -> [String] {
-        var results = try await perform(step.command)
+        let results = try await perform(step.command)
         if step.command.hasPrefix("online ") {
             try await Task.sleep(for: .seconds(3))
             return try await [online(String(step.command.dropFirst(7))) { _ in true }]
@@ -95,14 +91,16 @@ final class TranscriptRunner {
             let count = order.reduce(0) { $0 + items(of: $1) }
             (quiet, seen) = (count == seen ? quiet + 1 : 0, count)
         }
-        for name in order {
-            for item in clients[name]?.items ?? [] { results.append("\(name) \(lastingText.lasting(item))") }
-            clients[name]?.items = []
-        }
-        return results
+        return try await results + rest()
     }
 
     private func items(of name: String) -> Int { clients[name]?.items.count ?? 0 }
+
+    /// All that has come and that no step has taken.
+    func rest() async throws -> [String] {
+        for name in order { try await collect(name) }
+        return order.flatMap { take(items(of: $0), from: $0) }
+    }
 
     // MARK: - Commands
 
@@ -123,18 +121,17 @@ final class TranscriptRunner {
             }
             let connection = try await TestClient.open(port: node.clientPort, encoding: encoding)
             await connection.keepFrames()
-            clients[words[0]] = Client(connection: connection)
-            order = order.filter { $0 != words[0] } + [words[0]]
+            guard clients.updateValue(Client(connection: connection), forKey: words[0]) == nil else {
+                throw TestFailure("there is a client already: \(command)")
+            }
+            order.append(words[0])
         case "drop":
             try await client(rest).drop()
-            forget(rest)
+            return try await takeAll(from: rest)
         case "closed":
             // Its last items come before the end.
             let code = try await client(rest).closing()
-            try await collect(rest)
-            let left = clients[rest]?.items.map { "\(rest) \(lastingText.lasting($0))" } ?? []
-            forget(rest)
-            return left + ["\(rest) \(code.map(String.init) ?? "no code")"]
+            return try await takeAll(from: rest) + ["\(rest) \(code.map(String.init) ?? "no code")"]
         case "await", "online": break
         default: try await send(rest, by: parts[0])
         }
@@ -146,9 +143,20 @@ final class TranscriptRunner {
         return client.connection
     }
 
-    private func forget(_ name: String) {
-        clients[name] = nil
-        order.removeAll { $0 == name }
+    /// All that has come to a client that is gone.
+    private func takeAll(from name: String) async throws -> [String] {
+        try await collect(name)
+        defer {
+            clients[name] = nil
+            order.removeAll { $0 == name }
+        }
+        return take(items(of: name), from: name)
+    }
+
+    /// The next results of a client.
+    private func take(_ count: Int, from name: String) -> [String] {
+        defer { clients[name]?.items.removeFirst(count) }
+        return clients[name]?.items.prefix(count).map { "\(name) \(lastingText.lasting($0))" } ?? []
     }
 
     private func send(_ text: String, by name: String) async throws {
