@@ -70,7 +70,7 @@ extension IntegrationTests {
         func `clients are told what the transcript says`(encoding: ClientEncoding) async throws {
             let file = Self.folder.appending(path: "client-\(encoding).txt")
             let transcript = Transcript(try String(contentsOf: file, encoding: .utf8))
-            #expect(transcript.steps.count == (encoding == .json ? 467 : 151))
+            #expect(transcript.steps.count == (encoding == .json ? 474 : 153))
             if let program = ProcessInfo.processInfo.environment["RECORD_TRANSCRIPT"] {
                 try await TestNode.$executable.withValue(URL(filePath: program)) {
                     try await Self.record(transcript, in: file)
