@@ -1,0 +1,146 @@
+import ChatModel
+import EventLoop
+import History
+import RoomCore
+import RoomProtocol
+import Webhooks
+import Wire
+
+/// Committed commands: the state changes, in log order, and what follows from it for members and storage.
+extension RoomActor {
+    /// The rows that follow from a command.
+    struct Rows: Sendable {
+        var history: [HistoryRow] = []
+        var erasures: [Erasure] = []
+        var catalogue: [CatalogueRow] = []
+        var retired: [RetiredRoom] = []
+        /// The copies of the COMBINE that is kept next, where the command has not brought them along.
+        fileprivate var copies: [Message] = []
+    }
+
+    /// Applies one committed command and answers whoever proposed it.
+    func apply(_ proposal: Proposal, at stamp: Stamp) -> Rows {
+        var rows = Rows()
+        let incarnation = state.incarnation
+        let effects = state.apply(proposal.command, key: proposal.key, at: stamp)
+        turn.lastChangeIndex = stamp.index
+        // With an ID whatever is new leaves at least a row.
+        let isRepeat = proposal.key != nil && effects.count == 1
+        if !isRepeat, case .updateMe(let set, _, _) = proposal.command.body,
+            case .result(.member(let member))? = effects.last
+        {
+            // Laid over what is shown now: another change may have come since this one was proposed.
+            var profile = presence.profile(of: member.user) ?? member.profile
+            set.apply(to: &profile)
+            presence.setProfile(member.user, profile)
+            for visitor in presence.visitors(of: member.user) where !visitor.isRobot {
+                stream.notify(visitor.lane, .profile(visitor.key.session, profile))
+            }
+        }
+        // An ack goes before the sender's own push.
+        if case .result(let result)? = effects.last { answer(proposal.origin, result, isRepeat: isRepeat) }
+        for effect in effects {
+            perform(
+                effect, proposal.command.facts, stamp: stamp, incarnation: incarnation ?? state.incarnation, rows: &rows
+            )
+        }
+        clearSeatsOfGone(by: proposal)
+        release(proposal)
+        touch()
+        if state.isOwing { context.callbacks.value.note(id, shard) }
+        return rows
+    }
+
+    private func perform(
+        _ effect: Effect, _ facts: CommandFacts, stamp: Stamp, incarnation: Incarnation?, rows: inout Rows
+    ) {
+        switch effect {
+        case .catalogue(let change):
+            if change.kind == .member, let user = UserID(change.key) {
+                presence.setRole(user, state.role(of: user))
+                publishVoices(of: user)
+            }
+            if case .queue(let element, _)? = change.value { noteOwner(of: element) }
+            if change.kind == .tally { noteTotal(of: change.key) }
+            if change.kind == .votes { noteVotes(in: change.key) }
+            if change.kind == .room { turn.roomChange = nil }
+            rows.catalogue.append(row(change, incarnation, stamp.index))
+        case .roomChanged:
+            turn.roomChange = stamp.index
+            publishSilence()
+            desk.window.highPerSecond = Self.highPerSecond(state, context.policy)
+        case .keepCopies(let copies):
+            rows.copies = copies
+        case .append(let message, let key):
+            guard let seq = message.seq, let incarnation else { return }
+            let copies = rows.copies.isEmpty ? facts.copies : rows.copies
+            rows.copies = []
+            recent.tail.append(message)
+            if turn.unwrittenFrom == nil { turn.unwrittenFrom = seq }
+            turn.hasUnwrittenHistory = true
+            var row = HistoryRow(
+                incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
+                type: message.body.type.number, sender: message.from?.user.text, command: key,
+                payload: HistoryCodec.encode(message),
+                copies: copies.isEmpty ? nil : HistoryCodec.encode(copies: copies))
+            row.life = life(on: message.time.day)
+            rows.history.append(row)
+        case .erase(let seq, let day):
+            guard let incarnation else { return }
+            recent.erase(seq, of: state.lastSeq)
+            // A recall that tells nobody has no seq of its own, so pages for those who enter would go on to show it.
+            endMissedPages()
+            turn.hasUnwrittenHistory = true
+            rows.erasures.append(
+                Erasure(incarnation: incarnation, seq: seq, day: day, index: stamp.index, life: life(on: day)))
+        case .amend(let message):
+            guard let seq = message.seq, let incarnation else { return }
+            recent.amend(message, seq, of: state.lastSeq)
+            endMissedPages()
+            turn.hasUnwrittenHistory = true
+            var row = HistoryRow(
+                incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
+                type: message.body.type.number, sender: message.from?.user.text, command: nil,
+                payload: HistoryCodec.encode(message))
+            row.isAmendment = true
+            row.life = life(on: message.time.day)
+            rows.history.append(row)
+        case .publish(let message):
+            publish(message)
+            offerUnkept(message)
+        case .leaveOut(let seqs): leaveOut(seqs, at: stamp.time)
+        case .held(let record): notify(record)
+        case .denied(let record): notify(record)
+        case .kick(let user, let reason, let ext):
+            recent.tail.noteKick(user, at: stamp.time, PutOut(reason, ext: ext))
+            leave(presence.kick(user: user), reason, ext)
+            noteEmptiness()
+        case .kickAll(let reason, let ext):
+            leave(presence.kickAll(), reason, ext)
+            noteEmptiness()
+        case .robotsEnter(let robots):
+            enter(robots, at: stamp.time)
+        case .robotsExit(let users):
+            for user in users {
+                if let key = PresenceKey.robot(user) { exit(key, at: stamp.time) }
+            }
+        case .retire(let retired):
+            rows.retired.append(RetiredRoom(room: id, incarnation: retired))
+            recent.tail = HotTail()
+            budget = ViewerBudget()
+        case .result:
+            break
+        }
+    }
+
+    func row(_ change: CatalogueChange, _ incarnation: Incarnation?, _ index: UInt64) -> CatalogueRow {
+        CatalogueRow(
+            room: id,
+            // Results outlive the room's life, and so do windows of taps and what the webhook is owed.
+            incarnation: [.command, .taps, .webhook].contains(change.kind)
+                ? Incarnation(0) : incarnation ?? Incarnation(0),
+            kind: change.kind.rawValue, key: change.key,
+            value: change.value.map(CatalogueCodec.encode),
+            deadline: change.deadline, index: index)
+    }
+}
