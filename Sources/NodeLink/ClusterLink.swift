@@ -17,24 +17,24 @@ public final class ClusterLink {
     /// The loop to which it belongs.
     public let loop: EventLoop
 
-    private var hello: LinkHello
-    private let configuration: ClusterLinkConfiguration
-    private var tls: LinkTLS?
-    private var keys: LinkKeys
-    private let tlsOutput = TLSOutput()
-    private var peers: LinkPeers
-    private var links: [LinkPeers.ConnectionID: LinkConnection] = [:]
-    private var reachedBy: [NodeID: LinkConnection] = [:]
+    var hello: LinkHello
+    let configuration: ClusterLinkConfiguration
+    var tls: LinkTLS?
+    var keys: LinkKeys
+    let tlsOutput = TLSOutput()
+    var peers: LinkPeers
+    var links: [LinkPeers.ConnectionID: LinkConnection] = [:]
+    var reachedBy: [NodeID: LinkConnection] = [:]
     /// The certificate of each node that was reached last; no more of them than known nodes.
-    private var certificates: [NodeID: LinkCertificate] = [:]
+    var certificates: [NodeID: LinkCertificate] = [:]
     /// Calls whose connection is not established, by their number.
-    private var calls: [NodeID: UInt64] = [:]
-    private var lastNumber: UInt64 = 0
-    private var strangers: StrangerPlaces<LinkPeers.ConnectionID>
-    private var dirty: [LinkConnection] = []
-    private var writeBuffer: [UInt8] = []
-    private var wakeUp: (due: UInt64, timer: LoopTimer)?
-    private var observers: [(LinkEvent) -> Void] = []
+    var calls: [NodeID: UInt64] = [:]
+    var lastNumber: UInt64 = 0
+    var strangers: StrangerPlaces<LinkPeers.ConnectionID>
+    var dirty: [LinkConnection] = []
+    var writeBuffer: [UInt8] = []
+    var wakeUp: (due: UInt64, timer: LoopTimer)?
+    var observers: [(LinkEvent) -> Void] = []
     private var receivers = [((NodeID, [UInt8], LinkReceipt) -> Void)?](repeating: nil, count: LinkLane.allCases.count)
     private(set) var isClosed = false
 
@@ -250,177 +250,6 @@ public final class ClusterLink {
         for link in links.values { link.close() }
         observers = []
         receivers = receivers.map { _ in nil }
-    }
-
-    // MARK: - Effects
-
-    private func notify(_ event: LinkEvent) {
-        for observer in observers { observer(event) }
-    }
-
-    private func perform(_ effects: [LinkPeers.Effect]) {
-        for effect in effects {
-            switch effect {
-            case .call(let node, let host, let port): call(node, host, port)
-            case .refuse(let id, let error): if let link = links[id] { fail(link, error) }
-            case .close(let id):
-                guard let link = links[id] else { continue }
-                link.close()
-                gone(link)
-            case .dismiss(let id):
-                guard let link = links[id] else { continue }
-                link.finish()
-                gone(link)
-            case .up(let node, let id, let version, let boot, let store):
-                guard let link = links[id] else { continue }
-                link.conversation.onUp(with: node)
-                strangers.leave(id)
-                reachedBy[node] = link
-                certificates[node] = link.certificate
-                notify(.up(node, version: version, boot: boot, store: store))
-            case .down(let node):
-                reachedBy[node] = nil
-                notify(.down(node))
-            }
-        }
-        setTimer()
-    }
-
-    private func call(_ node: NodeID, _ host: String, _ port: Int) {
-        lastNumber += 1
-        let number = lastNumber
-        calls[node] = number
-        TCPConnection.connect(
-            loop: loop, host: host, port: port, timeoutMilliseconds: configuration.connectTimeout.wholeMilliseconds
-        ) { [self] result in
-            guard calls[node] == number else {
-                // Forgotten meanwhile.
-                if case .success(let connection) = result { connection.close() }
-                return
-            }
-            calls[node] = nil
-            switch result {
-            case .success(let connection): open(connection, called: node, [])
-            case .failure(let error): callFailed(node, LinkError(.closed, error.message))
-            }
-        }
-    }
-
-    private func callFailed(_ node: NodeID, _ error: LinkError) {
-        peers.failed(node, at: loop.nowMilliseconds, random: .random(in: 0..<1))
-        notify(.failed(node, error))
-        setTimer()
-    }
-
-    private func open(_ connection: TCPConnection, called: NodeID?, _ received: [UInt8]) {
-        lastNumber += 1
-        let link: LinkConnection
-        let greeting = LinkGreeting(
-            hello, nonce: LinkConnection.nonce(), isCaller: called != nil, expected: called, keys: keys)
-        do throws(LinkError) {
-            link = try LinkConnection(
-                connection, id: LinkPeers.ConnectionID(lastNumber), isCaller: called != nil, tls: tls,
-                output: tlsOutput, greeting: greeting,
-                patience: configuration.patience, owner: self)
-        } catch {
-            strangers.leave(LinkPeers.ConnectionID(lastNumber))
-            connection.close()
-            if let called { return callFailed(called, error) }
-            return notify(.failed(nil, error))
-        }
-        links[link.id] = link
-        mark(link)
-        link.start(received)
-        setTimer()
-    }
-
-    /// The connection ends because of the other side's fault, of which it is told.
-    private func fail(_ link: LinkConnection, _ error: LinkError) {
-        guard !link.isGone else { return }
-        link.refuse(error)
-        gone(link, error)
-    }
-
-    /// The connection is of no use any more, though it may not have closed yet. Idempotent.
-    private func gone(_ link: LinkConnection, _ error: LinkError? = nil) {
-        guard !link.isGone else { return }
-        link.isGone = true
-        let now = loop.nowMilliseconds
-        let effects = peers.closed(link.id, at: now)
-        if let called = link.called, !link.conversation.wasUp {
-            peers.failed(called, at: now, random: .random(in: 0..<1))
-        }
-        if let error {
-            // A stranger that says to be a node and goes is no sign that the node is gone.
-            let isProven = link.conversation.wasUp || (error.code != .closed && error.code != .timedOut)
-            notify(.failed(link.called ?? (isProven ? link.conversation.claimed : nil), error))
-        }
-        perform(effects)
-    }
-
-    // MARK: - Writing
-
-    private func mark(_ link: LinkConnection) {
-        guard !link.isDirty else { return }
-        link.isDirty = true
-        // If this turn's flush is over there must be another turn.
-        if dirty.isEmpty { loop.executeLater {} }
-        dirty.append(link)
-    }
-
-    private func flush() {
-        guard !dirty.isEmpty else { return }
-        let batch = dirty
-        dirty.removeAll()
-        for link in batch {
-            link.isDirty = false
-            if link.flush(&writeBuffer) { mark(link) }
-            sendCredit(link)
-        }
-    }
-
-    private func sendCredit(_ link: LinkConnection) {
-        guard case .up(let node) = link.conversation.stage else { return }
-        for lane in link.conversation.takeLanesWithRoom() { notify(.hasRoom(node, lane)) }
-    }
-
-    // MARK: - Time
-
-    private func setTimer() {
-        var due = isClosed ? nil : peers.nextCall
-        if !isClosed {
-            for link in links.values {
-                guard let next = link.conversation.nextLook else { continue }
-                due = min(due ?? next, next)
-            }
-        }
-        guard due != wakeUp?.due else { return }
-        wakeUp?.timer.cancel()
-        wakeUp = nil
-        guard let due else { return }
-        let now = loop.nowMilliseconds
-        wakeUp = (due, loop.schedule(afterMilliseconds: due - min(due, now)) { [self] in tick(due) })
-    }
-
-    private func tick(_ due: UInt64) {
-        wakeUp = nil
-        let now = loop.nowMilliseconds
-        // This process itself was stopped: what the others have sent waits to be read after this.
-        let wasStopped = now > due + configuration.pingInterval.wholeMilliseconds
-        for link in links.values {
-            switch link.conversation.look(at: now, wasStopped: wasStopped) {
-            case .nothing: continue
-            case .greetingLate:
-                fail(link, LinkError(.timedOut, "it said no hello within \(configuration.helloTimeout)"))
-            case .silent(let node):
-                link.close()
-                gone(link, LinkError(.timedOut, "\(node) was silent for \(configuration.silenceMax)"))
-            case .pingDue:
-                // Where something is on its way already, a ping behind it says nothing more.
-                if !link.isWriting, link.conversation.offer(LinkControl.ping.frame) { mark(link) }
-            }
-        }
-        perform(peers.tick(at: now))
     }
 }
 
