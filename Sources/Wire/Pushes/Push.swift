@@ -35,8 +35,8 @@ public enum Push: Sendable, Hashable {
 }
 
 extension Push {
-    /// Visits the push's key. `barrage` and `held` are also results, so the schema calls the pushes `barrage_push` and
-    /// `held_push`.
+    /// Visits the push's key. `message`, `barrage` and `held` are also results, so the schema calls the pushes
+    /// `message_push`, `barrage_push` and `held_push`.
     /// - Returns: how many push keys were there.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) -> Int {
         // By far the most, and written without a look at the other keys.
@@ -48,8 +48,8 @@ extension Push {
         var seen = 0
         try seen +=
             walker.choice(
-                50, "message", { if case .message(let it) = current { it } else { nil } }, { self = .message($0) })
-            ? 1 : 0
+                50, "message", protobufName: "messagePush", { if case .message(let it) = current { it } else { nil } },
+                { self = .message($0) }) ? 1 : 0
         try seen +=
             walker.choice(
                 51, "barrage", protobufName: "barragePush", { if case .barrage(let it) = current { it } else { nil } },

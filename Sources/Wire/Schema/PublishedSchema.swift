@@ -13,7 +13,8 @@ public enum PublishedSchema {
                 The client protocol (subprotocol chatroom.v1.protobuf). A binary WebSocket message holds ClientRequests or
                 ServerItems, each behind its length as a varint. The JSON subprotocol has the same messages: names in
                 camel case, enumerations by the part of their names after the prefix, bytes as base64, GapPush.ranges as
-                pairs of numbers, and ServerItem.barrage_push as "barrage" without an id.
+                pairs of numbers, and ServerItem.message_push, barrage_push and held_push as "message", "barrage" and "held"
+                without an id.
                 Fields 20 to 44 of SendRequest and Message are its body: required for their type, else ignored.
                 Written from the code by the tests: UPDATE_SCHEMA=1 tools/test.
                 """)
