@@ -109,6 +109,9 @@ import Testing
         let send = #""send":{"room":"r","clientId":"c","type":"#
         check(50, "mentions") { send + "\"TEXT\",\"text\":\"\",\"mentions\":[\($0)]}" }
         check(50, "to") { send + "\"TEXT\",\"text\":\"\",\"to\":[\($0)]}" }
+        // A list that names nobody is not for everybody.
+        expect(send + "\"TEXT\",\"text\":\"\",\"to\":[]}", .badParameter, "to")
+        accepts(send + "\"TEXT\",\"text\":\"\",\"mentions\":[]}")
         check(100, "messageIds") { send + "\"COMBINE\",\"title\":\"\",\"summary\":\"\",\"messageIds\":[\($0)]}" }
         check(20, "users") { "\"membersById\":{\"room\":\"r\",\"users\":[\($0)]}" }
         func values(_ count: Int) -> String {

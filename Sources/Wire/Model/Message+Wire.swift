@@ -118,7 +118,12 @@ extension MessageDraft: WireMessage {
         try walker.defaulted(50, "priority", &priority, default: .normal)
         try walker.repeated(51, "mentions", &mentions, itemsMax: Limits.mentionedUsers)
         try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
-        try walker.repeated(53, "to", &to, itemsMax: Limits.directedUsers)
+        let namesUsers = try walker.repeated(
+            53, "to", &to, always: false, itemsMax: Limits.directedUsers, .none)
+        if W.isDecoding, walker.enforcesLimits, namesUsers, to.isEmpty {
+            // An app that has filtered the recipients down to nobody does not want everybody.
+            throw ChatError(.badParameter, "to names nobody; leave it out for everybody", field: "to")
+        }
         try walker.optional(54, "ext", &ext, .bytes(Limits.extBytes))
         try walker.defaulted(55, "history", &keep, default: true)
         try walker.defaulted(56, "webhook", &webhook, default: true)
