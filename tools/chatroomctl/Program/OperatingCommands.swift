@@ -102,14 +102,42 @@ extension ClusterCommand {
 
     struct Drain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Begin to empty a node: its shards and clients go to others.")
+            abstract: "Begin to empty a node, for good: its shards and clients go to others.",
+            discussion: """
+                A drain can't be taken back. Where fewer than three nodes would be left, each shard has one replica \
+                afterwards, so the node's ID must be typed again, or --yes given.
+                """)
 
         @Argument var node: String
+        @Flag(help: "Don't ask.") var yes = false
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            let result = try await common.client().call("POST", ["cluster", "nodes", node, "drain"])
+            let client = try common.client()
+            if !yes {
+                let shards = try await client.call("GET", ["cluster", "shards"])["shards"]?.items ?? []
+                let others = Set(shards.flatMap { ($0["replicas"]?.items ?? []).compactMap(\.text) }).subtracting([node]
+                )
+                if others.count < Self.replicasWanted { try confirm(leaving: others.count) }
+            }
+            let result = try await client.call("POST", ["cluster", "nodes", node, "drain"])
             common.show(result) { _ in ["\(node) is being drained: see cluster shards"] }
+        }
+
+        /// With fewer nodes each shard is on one of them (OPERATIONS.md, "Shrink").
+        private static let replicasWanted = 3
+
+        /// The node's ID must be typed again. Throws where nobody types it, or something else.
+        private func confirm(leaving count: Int) throws(CommandFailure) {
+            let name = DisplayText.safe(node)
+            Output.note(
+                """
+                Drain \(name)? \(count) other \(count == 1 ? "node is" : "nodes are") left, and each shard will be on one \
+                node only: when that node is lost, its rooms are. This can't be taken back. Type the node's ID to drain it:
+                """)
+            guard let typed = readLine(), typed == node else {
+                throw CommandFailure(.refused, "\(name) was not drained; --yes drains it without asking")
+            }
         }
     }
 
