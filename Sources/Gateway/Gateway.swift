@@ -106,9 +106,9 @@ public final class Gateway: Sendable {
     /// Serves the demo from now on, where the configuration has it.
     public func use(demo: any DemoService) { shared.demo.withLock { $0 = demo } }
 
-    /// Whether the node hears its cluster: if not, it takes nobody new.
-    public func set(cutOff: Bool) async {
-        for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.isCutOff = cutOff } }
+    /// Newcomers are sent elsewhere as long as there is a reason; nil: they are let in.
+    public func refuseNewcomers(because reason: String?) async {
+        for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.refusalOfNewcomers = reason } }
     }
 
     /// Sets the words by which barrage is moderated from now on.

@@ -10,17 +10,14 @@ import Wire
 /// Connections become sessions: what `Login` says is carried out.
 extension GatewayLane {
     func connect(_ request: ConnectRequest, _ id: UInt32?, _ connection: ClientConnection) {
-        let steps = connection.login.onConnect(request, id: id, refusal: refusalOfNewcomers) {
+        let steps = connection.login.onConnect(
+            request, id: id, refusal: isDraining ? "this node is stopping" : refusalOfNewcomers
+        ) {
             let isAdmitted = shared.admission.take(.connect, nowMilliseconds: loop.nowMilliseconds)
             if !isAdmitted { shared.figures.connectsPutOff.add() }
             return isAdmitted
         }
         perform(steps, on: connection)
-    }
-
-    private var refusalOfNewcomers: String? {
-        if isDraining { return "this node is stopping" }
-        return isCutOff ? "this node is cut off from its cluster" : nil
     }
 
     private func perform(_ steps: [Login.Step], on connection: ClientConnection) {

@@ -88,8 +88,9 @@ final class GatewayLane {
     /// The words by which barrage is moderated.
     var words: WordFilter
     var isDraining = false
-    /// The node does not hear its cluster: tokens could have been revoked and rooms changed without its knowing.
-    var isCutOff = false
+    /// Why the node takes nobody new, but for its stop: it does not hear its cluster, so tokens could have been revoked and
+    /// rooms changed without its knowing, or its clock would misjudge tokens.
+    var refusalOfNewcomers: String?
     /// Connections over the limit that are being told so.
     private var refusing = 0
     private static let refusingMax = 256

@@ -13,6 +13,8 @@ public final class ClusterView: Sendable {
         var deadSince: [String: UInt64] = [:]
         /// Nodes that are not to lead.
         package var wrongClocks: Set<String> = []
+        /// Those of them that take no clients.
+        var uselessClocks: Set<NodeID> = []
         /// This node has the system group's state as of now, or has waited for it for long.
         package var knowsSettings = true
         package var level = FeatureLevel.first
@@ -59,11 +61,14 @@ public final class ClusterView: Sendable {
     /// Whether this node's rooms have what the system group says of them; its shards do not lead before, if others can.
     public func set(knowsSettings: Bool) { content.withLock { $0.knowsSettings = knowsSettings } }
 
-    /// The nodes whose clocks are too far off the others'.
-    public func set(wrongClocks: Set<NodeID>) {
+    /// The nodes whose clocks are too far off the others', and those of them whose clocks misjudge tokens.
+    public func set(wrongClocks: Set<NodeID>, useless: Set<NodeID>) {
         let names = Set(wrongClocks.map(\.text))
-        content.withLock { $0.wrongClocks = names }
+        content.withLock { ($0.wrongClocks, $0.uselessClocks) = (names, useless) }
     }
+
+    /// Whether the node's clock is so far off that no client is sent there.
+    public func hasUselessClock(_ node: NodeID) -> Bool { content.withLock { $0.uselessClocks.contains(node) } }
 
     /// The nodes that gossip holds for dead now; what was dead before keeps its time.
     public func set(dead: Set<NodeID>) {

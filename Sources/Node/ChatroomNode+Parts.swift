@@ -213,7 +213,9 @@ extension ChatroomNode {
     func service(of parts: Parts) -> NodeService {
         let (system, metrics) = (parts.system, parts.common.metrics)
         let service = NodeService(
-            configuration: configuration, rooms: parts.rooms, calls: parts.calls, system: system, keys: keys,
+            configuration: configuration, rooms: parts.rooms, calls: parts.calls, system: system,
+            cluster: parts.common.cluster,
+            keys: keys,
             gateway: parts.gateway, nodes: parts.common.nodes, membership: parts.membership, gossip: parts.gossip,
             callbacks: parts.callbacks, registry: metrics, ready: ReadyFigure(in: metrics),
             auditRecorder: parts.auditRecorder, logControl: logControl, startedAt: parts.startedAt,

@@ -1,6 +1,7 @@
 import ChatModel
 import ClusterRouting
 import Gateway
+import GroupDriver
 import RoomProtocol
 import Rooms
 import ServerAPI
@@ -14,6 +15,7 @@ struct NodeService: ClusterService {
     let rooms: RoomHost
     let calls: RoomCalls
     let system: SystemGroup
+    let cluster: ClusterView
     let keys: TokenKeys
     let gateway: Gateway
     let nodes: ClusterNodes
@@ -190,7 +192,8 @@ struct NodeService: ClusterService {
         let listed = system.nodes.first { $0.node == configuration.node }
         let readiness = Readiness(
             storeRefusal: await rooms.unreadiness(), hearsMajority: await membership.hearsMajority(),
-            isListed: listed != nil, isDraining: listed?.isDraining ?? false)
+            hasUsableClock: !cluster.hasUselessClock(configuration.node), isListed: listed != nil,
+            isDraining: listed?.isDraining ?? false)
         return readiness.refusal
     }
 

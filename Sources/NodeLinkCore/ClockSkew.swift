@@ -11,6 +11,8 @@ public struct ClockSkew: Sendable {
     public static let limitMilliseconds: Int64 = 1_000
     /// A clock that was wrong is right again when it is not further off than this, so that none changes all the time.
     public static let rightAgainMilliseconds: Int64 = 750
+    /// A clock that is further off misjudges tokens: clients are sent to other nodes. Tokens are taken with that tolerance.
+    public static let uselessMilliseconds: Int64 = 30_000
     /// An answer that took longer says nothing: at the worst, half of it is error.
     public static let roundTripMillisecondsMax: UInt64 = 500
     /// Older answers mean nothing any more.
@@ -62,6 +64,11 @@ public struct ClockSkew: Sendable {
                 offset.magnitude
                     > UInt64(wrong.contains(node) ? Self.rightAgainMilliseconds : Self.limitMilliseconds)
             }.keys)
+    }
+
+    /// The nodes whose clocks are too far off for tokens, by what is known now.
+    public func useless(at now: UInt64) -> Set<NodeID> {
+        Set(offsets(at: now).filter { $0.value.magnitude > UInt64(Self.uselessMilliseconds) }.keys)
     }
 
     private static func difference(_ a: Int64, _ b: Int64) -> Int64 {

@@ -97,6 +97,19 @@ import Testing
         #expect(offset("n1") != nil, "its own word changes nothing")
     }
 
+    @Test mutating func `a clock is useless for tokens beyond half a minute, be it this node's own`() throws {
+        for other in ["n2", "n3"] {
+            skew.note(Names.node(other), time: 30_000, ownTime: 0, roundTrip: 0, at: now)
+        }
+        #expect(skew.useless(at: now) == [])
+        for other in ["n2", "n3"] {
+            skew.note(Names.node(other), time: 30_001, ownTime: 0, roundTrip: 0, at: now)
+        }
+        #expect(skew.useless(at: now) == [Names.node("n1")])
+        skew.note(Names.node("n2"), time: 0, ownTime: 0, roundTrip: 0, at: now)
+        #expect(skew.useless(at: now) == [Names.node("n3")])
+    }
+
     /// With an honest majority within half a second nobody of it is ever wrong, and whoever is two seconds off is.
     @Test func `the majority is right`() {
         var random = Seeded(state: 7)

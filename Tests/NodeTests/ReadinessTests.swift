@@ -8,18 +8,21 @@ import Wire
 
 /// `/readyz` is about this node alone; what the cluster lacks is told by its health.
 @Suite struct ReadinessTests {
-    private let serving = Readiness(storeRefusal: nil, hearsMajority: true, isListed: true, isDraining: false)
+    private let serving = Readiness(
+        storeRefusal: nil, hearsMajority: true, hasUsableClock: true, isListed: true, isDraining: false)
 
     @Test func `a node serves that takes writes, hears the majority, is listed and stays`() {
         #expect(serving.refusal == nil)
     }
 
-    @Test func `each of the four makes it not serve, and the store's own sentence goes first`() {
+    @Test func `each of the five makes it not serve, and the store's own sentence goes first`() {
         var node = serving
         node.isDraining = true
         #expect(node.refusal == "this node is being drained")
         node.isListed = false
         #expect(node.refusal == "the cluster has not taken this node in yet")
+        node.hasUsableClock = false
+        #expect(node.refusal == "this node's clock is wrong")
         node.hearsMajority = false
         #expect(node.refusal == "the system group has no leader that is heard")
         node.storeRefusal = "the log can't be written"

@@ -76,13 +76,13 @@ final class ClockWatch: Sendable {
 
     private func judge() {
         let now = Self.now()
-        let (before, wrong, offsets) = skew.withLock { skew in
+        let (before, wrong, useless, offsets) = skew.withLock { skew in
             let before = skew.wrong
             skew.judge(at: now)
-            return (before, skew.wrong, skew.offsets(at: now))
+            return (before, skew.wrong, skew.useless(at: now), skew.offsets(at: now))
         }
+        cluster.set(wrongClocks: wrong, useless: useless)
         guard wrong != before else { return }
-        cluster.set(wrongClocks: wrong)
         for node in wrong.subtracting(before).sorted() {
             let metadata: Logger.Metadata = ["peer": "\(node)", "offsetMs": "\(offsets[node] ?? 0)"]
             if node == own {

@@ -107,12 +107,12 @@ final class NodeMembership: Sendable {
                 try? await Task.sleep(for: .seconds(1))
             }
         }
-        let listening = Task { [self] in await listen(gateway) }
+        let listening = Task { [self] in await listen(record.node, gateway) }
         self.tasks.withLock { $0 = [task, listening] }
     }
 
     /// Asks again and again whether the cluster is heard, so that who comes when it is heard again is let in.
-    private func listen(_ gateway: Gateway) async {
+    private func listen(_ own: NodeID, _ gateway: Gateway) async {
         var watch = CutOffWatch()
         var lookedAt = ContinuousClock.now
         while !Task.isCancelled {
@@ -120,7 +120,11 @@ final class NodeMembership: Sendable {
             let now = ContinuousClock.now
             let sendsAway = watch.look(isHeard: isHeard, after: now - lookedAt)
             lookedAt = now
-            await gateway.set(cutOff: watch.isCutOff)
+            // Such a node would refuse tokens that are right.
+            let hasUselessClock = cluster.hasUselessClock(own)
+            await gateway.refuseNewcomers(
+                because: watch.isCutOff
+                    ? "this node is cut off from its cluster" : hasUselessClock ? Readiness.wrongClock : nil)
             hearing.withLock { [isCutOff = watch.isCutOff] in $0.isCutOff = isCutOff }
             if sendsAway {
                 logger.error("this node is cut off from its cluster and sends its clients elsewhere")
@@ -149,7 +153,9 @@ final class NodeMembership: Sendable {
     private func notify(_ gateway: Gateway) async {
         let own = await gateway.ownURLs()
         let reached = nodes.reached
-        let others = system.nodes.filter { reached.contains($0.node) && !$0.isDraining }.flatMap(\.clientURLs)
+        let others = system.nodes.filter {
+            reached.contains($0.node) && !$0.isDraining && !cluster.hasUselessClock($0.node)
+        }.flatMap(\.clientURLs)
         await gateway.use(
             urls: own + others.filter { !own.contains($0) }, listed: system.nodes.flatMap(\.clientURLs))
     }

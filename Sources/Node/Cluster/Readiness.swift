@@ -7,15 +7,21 @@ struct Readiness: Sendable {
     var storeRefusal: String?
     /// Whether the node hears the majority of the system group.
     var hearsMajority: Bool
+    /// Whether the node's clock is near enough to the others' to judge tokens.
+    var hasUsableClock: Bool
     /// Whether the cluster has listed the node.
     var isListed: Bool
     /// Whether the node is being emptied.
     var isDraining: Bool
 
+    /// The reason for clients and operators.
+    static let wrongClock = "this node's clock is wrong"
+
     /// A sentence that says why the node does not serve; nil: it does.
     var refusal: String? {
         if let storeRefusal { return storeRefusal }
         if !hearsMajority { return "the system group has no leader that is heard" }
+        if !hasUsableClock { return Self.wrongClock }
         if !isListed { return "the cluster has not taken this node in yet" }
         if isDraining { return "this node is being drained" }
         return nil
