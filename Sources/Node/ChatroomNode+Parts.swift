@@ -175,7 +175,7 @@ extension ChatroomNode {
             startedAt: parts.startedAt,
             backup: NodeBackup(
                 configuration, rooms: parts.rooms, system: parts.system, cluster: parts.common.identity),
-            recent: recent, media: parts.media)
+            recent: recent, media: parts.media, keys: keys)
         parts.common.nodes.use { await answers.answer($0) }
     }
 
@@ -201,7 +201,8 @@ extension ChatroomNode {
         }
         try await services.open(close: { await $0.stop() }) {
             VersionWatch(
-                nodes: nodes, system: system, raiseAfterSeconds: configuration.raiseLevelAfterSeconds, logger: logger)
+                nodes: nodes, system: system, keys: keys, raiseAfterSeconds: configuration.raiseLevelAfterSeconds,
+                logger: logger)
         }
         parts.gateway.use(media: parts.media)
         let keeper = MediaKeeper(parts.media.store, pause: configuration.mediaRoundPause)

@@ -153,6 +153,7 @@ private struct WiredStatus: WireMessage {
         try walker.required(5, "stats", &status.stats)
         var level: Int64? = status.level == .first ? nil : Int64(status.level.number)
         try walker.optional(6, "featureLevel", &level)
+        try walker.optional(7, "tokenKeys", &status.tokenKeys)
         guard W.isDecoding else { return }
         status.level = FeatureLevel(level.flatMap { Int(exactly: $0) } ?? FeatureLevel.first.number)
         status.leads = []

@@ -117,10 +117,12 @@ public struct NodeStatus: Sendable, Hashable {
     public var leads: [ShardID]
     /// Its sessions and connections; the rooms that it leads and the people in them; its start and its clock.
     public var stats: StatsView
+    /// Is another one where the token keys of its keys file are others; nil: a program of before that says nothing of it.
+    public var tokenKeys: String?
 
     public init(
         node: NodeID, version: String, level: FeatureLevel = .first, gateways: [String], leads: [ShardID],
-        stats: StatsView
+        stats: StatsView, tokenKeys: String? = nil
     ) {
         self.node = node
         self.version = version
@@ -128,5 +130,6 @@ public struct NodeStatus: Sendable, Hashable {
         self.gateways = gateways
         self.leads = leads
         self.stats = stats
+        self.tokenKeys = tokenKeys
     }
 }

@@ -303,7 +303,7 @@ extension Samples {
             .status(
                 NodeStatus(
                     node: node(), version: text(), level: FeatureLevel(int(1...9)), gateways: list { $0.text() },
-                    leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats)),
+                    leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats, tokenKeys: maybe { $0.text() })),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
             .audit([audit]), .done, .clock(time()), .devices(deviceNews()),
             .mediaUses(uploadUse()),

@@ -19,6 +19,7 @@ struct NodeAnswers: Sendable {
     let backup: NodeBackup
     let recent: RecentFigures
     let media: MediaHost
+    let keys: TokenKeys
 
     func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
         do throws(ChatError) {
@@ -130,6 +131,6 @@ struct NodeAnswers: Sendable {
         return NodeStatus(
             node: configuration.node, version: BuildVersion.text, level: configuration.levelMax,
             gateways: await gateway.ownURLs(),
-            leads: await self.rooms.notices().map(\.shard), stats: stats)
+            leads: await self.rooms.notices().map(\.shard), stats: stats, tokenKeys: keys.digest)
     }
 }

@@ -32,6 +32,8 @@ final class TokenKeys: Sendable {
         var adminDigests: [(administrator: Administrator, digest: [UInt8])]
         /// The admin keys by their IDs, for signed requests.
         var adminKeys: [String: AdminKey]
+        /// Tells whether another node has the same token keys.
+        var digest: String
     }
 
     private let state: Mutex<State>
@@ -53,6 +55,9 @@ final class TokenKeys: Sendable {
         await keySets.use(file.keySets)
     }
 
+    /// Tells whether another node has the same token keys.
+    var digest: String { state.withLock { $0.digest } }
+
     private static func load(_ file: KeysFile) throws(NodeError) -> State {
         var keys: [String: Key] = [:]
         var issuing: Key?
@@ -63,7 +68,7 @@ final class TokenKeys: Sendable {
             }
             if issuing == nil, record.algorithm == .HS256, record.use == .client { issuing = key }
         }
-        var state = State(keys: keys, issuing: issuing, adminDigests: [], adminKeys: [:])
+        var state = State(keys: keys, issuing: issuing, adminDigests: [], adminKeys: [:], digest: file.token.digest)
         for record in file.admin {
             guard let administrator = record.administrator else { continue }
             state.adminDigests.append((administrator, SHA256.digest(of: Array(record.secret.utf8))))

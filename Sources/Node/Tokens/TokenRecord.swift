@@ -81,6 +81,22 @@ struct TokenKey: Sendable, Decodable {
     }
 }
 
+extension [TokenKey] {
+    /// The same at two nodes whose keys take the same tokens. It goes to nodes of the cluster only, and tells nothing of a
+    /// secret: half of a SHA-256 over secrets of at least 32 bytes.
+    var digest: String {
+        let lines = map { key in
+            let words = [
+                key.kid, key.algorithm.rawValue, key.use.rawValue, key.secret ?? key.publicKey ?? "", key.iss ?? "",
+                key.aud ?? "", key.role ?? "", key.roomPrefix ?? "",
+            ]
+            return words.map { "\($0.utf8.count):\($0)" }.joined()
+        }
+        let digest = SHA256.digest(of: [UInt8](lines.sorted().joined(separator: "\n").utf8))
+        return digest.prefix(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}
+
 /// Keys that stand elsewhere: a JWKS document (RFC 7517) that the issuer publishes. The record, and not the document,
 /// says what the keys may be and what they are for.
 struct KeySetRecord: Sendable, Hashable, Decodable {
