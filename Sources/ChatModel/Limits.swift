@@ -107,6 +107,9 @@ public enum Limits {
     /// to send it again. Beyond the number the one that was silent for longest goes.
     public static let tapLives = 4_096
     public static let tapLifeSeconds: Int64 = 3_600
+    /// Clock skew between an issuer of tokens and a node that is allowed when a client connects, and only then (PROTOCOL.md,
+    /// "Tokens").
+    public static let tokenSkewSeconds: Int64 = 30
     public static let tokenBytes = 4 * kilobyte
     /// A frame to a client, its head included.
     public static let frameBytes = 256 * kilobyte

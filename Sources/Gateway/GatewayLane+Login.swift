@@ -39,19 +39,15 @@ extension GatewayLane {
         }
     }
 
-    /// Clock skew allowed when connecting, and only then (PROTOCOL.md, "Tokens").
-    private static let skewSeconds: Int64 = 30
-
     private func check(_ token: String, for connection: ClientConnection) {
         connection.holdRequests()
         let verifier = shared.verifier
         let me = LoopBound(onLoop: self, loop: loop)
         let number = connection.number
-        let skewSeconds = Self.skewSeconds
         let devices = shared.devices
         Task {
             do throws(ChatError) {
-                let claims = try await verifier.verify(token, skewSeconds: skewSeconds)
+                let claims = try await verifier.verify(token, skewSeconds: Limits.tokenSkewSeconds)
                 await devices.learn(claims.user)
                 me.loop.execute { me.value.checked(.success(claims), for: number) }
             } catch {

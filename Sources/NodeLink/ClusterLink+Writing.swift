@@ -59,7 +59,7 @@ extension ClusterLink {
                 link.close()
                 gone(link, LinkError(.timedOut, "\(node) was silent for \(configuration.silenceMax)"))
             case .pingDue:
-                // Where something is on its way already, a ping behind it says nothing more.
+                // A ping says nothing more behind something that is on its way already.
                 if !link.isWriting, link.conversation.offer(LinkControl.ping.frame) { mark(link) }
             }
         }

@@ -11,8 +11,8 @@ public struct ClockSkew: Sendable {
     public static let limitMilliseconds: Int64 = 1_000
     /// A clock that was wrong is right again when it is not further off than this, so that none changes all the time.
     public static let rightAgainMilliseconds: Int64 = 750
-    /// A clock that is further off misjudges tokens: clients are sent to other nodes. Tokens are taken with that tolerance.
-    public static let uselessMilliseconds: Int64 = 30_000
+    /// A clock that is further off misjudges tokens: clients are sent to other nodes.
+    public static let uselessMilliseconds = Limits.tokenSkewSeconds * 1_000
     /// An answer that took longer says nothing: at the worst, half of it is error.
     public static let roundTripMillisecondsMax: UInt64 = 500
     /// Older answers mean nothing any more.

@@ -6,7 +6,7 @@ import RoomProtocol
 import SystemGroupHost
 
 /// Asks all nodes regularly what program they run. Warns once of each whose version differs from this node's: versions
-/// differ during an upgrade and should not afterwards. So it warns of each that has other token keys. Raises the cluster's feature level when all can do the next one.
+/// differ during an upgrade and should not afterwards. The same goes for nodes that have other token keys. Raises the cluster's feature level when all can do the next one.
 final class VersionWatch: Sendable {
     private static let interval = Duration.seconds(30)
 

@@ -116,9 +116,11 @@ extension ClusterCommand {
             let client = try common.client()
             if !yes {
                 let shards = try await client.call("GET", ["cluster", "shards"])["shards"]?.items ?? []
-                let others = Set(shards.flatMap { ($0["replicas"]?.items ?? []).compactMap(\.text) }).subtracting([node]
-                )
-                if others.count < Self.replicasWanted { try confirm(leaving: others.count) }
+                var holders = Set(shards.flatMap { ($0["replicas"]?.items ?? []).compactMap(\.text) })
+                // A node that holds no shard takes no replica with it.
+                if holders.remove(node) != nil, holders.count < Self.replicasWanted {
+                    try confirm(leaving: holders.count)
+                }
             }
             let result = try await client.call("POST", ["cluster", "nodes", node, "drain"])
             common.show(result) { _ in ["\(node) is being drained: see cluster shards"] }
