@@ -72,11 +72,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// The sessions of a leader's node are known to other replicas: `PresenceUpdate` on the link.
     case presence
 
+    /// Poking a room: the operation and the command `poke`.
+    case poke
+
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence:
+            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence, .poke:
             FeatureLevel(2)
         }
     }
@@ -95,6 +98,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .reports: "report"
         case .held: "held"
         case .search: "search"
+        case .poke: "poke"
         }
     }
 }
@@ -118,6 +122,7 @@ extension CommandBody {
         case .report: .reports
         case .decideHeld, .withdrawHeld: .held
         case .importMessages: .imports
+        case .poke: .poke
         default: nil
         }
     }
