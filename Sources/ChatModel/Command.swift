@@ -187,8 +187,6 @@ public enum CommandBody: Sendable, Hashable {
     indirect case queueSetMany([QueuePair], NotifyOptions)
     indirect case queueTake(key: String?, NotifyOptions)
     indirect case queueClear(NotifyOptions)
-    /// Says once more to everybody what the room is (312 that sets nothing).
-    indirect case poke(NotifyOptions)
     /// Robots enter; those who are here already get the profile given. Answers who was here already.
     indirect case addRobots([Robot])
     /// Robots leave. Answers those who were none.

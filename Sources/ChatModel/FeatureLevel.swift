@@ -72,14 +72,11 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// The sessions of a leader's node are known to other replicas: `PresenceUpdate` on the link.
     case presence
 
-    /// Poking a room: the operation and the command `poke`.
-    case poke
-
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence, .poke:
+            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence:
             FeatureLevel(2)
         }
     }
@@ -98,7 +95,6 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
         case .reports: "report"
         case .held: "held"
         case .search: "search"
-        case .poke: "poke"
         }
     }
 }
@@ -122,7 +118,6 @@ extension CommandBody {
         case .report: .reports
         case .decideHeld, .withdrawHeld: .held
         case .importMessages: .imports
-        case .poke: .poke
         default: nil
         }
     }

@@ -61,7 +61,7 @@ extension RoomState {
             .setManager,
             .setMember, .setRole, .setBlacklist,
             .setMute, .tempMute, .muteRoom, .kick, .updateMe, .queueSet, .queueSetMany, .queueTake, .queueClear,
-            .poke, .addRobots, .removeRobots, .registerUpload, .openPoll, .vote, .closePoll:
+            .addRobots, .removeRobots, .registerUpload, .openPoll, .vote, .closePoll:
             try requireOpen()
             try requireMayTakePart(command.actor, at: outcome.time)
             return try decideInOpenRoom(command, key, &outcome)
@@ -122,10 +122,6 @@ extension RoomState {
             return try queueTake(key, options, for: command, &outcome)
         case .queueClear(let options):
             return try queueClear(options, for: command, &outcome)
-        case .poke(let options):
-            try requireManager(command.actor)
-            notify(.roomInfoUpdated, options, data: .room(set: RoomChanges()), for: command, &outcome)
-            return .done
         case .addRobots(let robots):
             return try addRobots(robots, for: command, &outcome)
         case .removeRobots(let users):

@@ -131,16 +131,6 @@ extension Routes {
             return .done
         },
         Route(
-            method: .post, path: "/v1/rooms/{room}/poke", name: "pokeRoom", roles: .moderation,
-            summary: "Say once more to everybody what the room is (312 that sets nothing).",
-            request: RequestDescription(body: ServerOptions.self, required: false), answer: .json(DoneAnswer.self),
-            isIdempotent: true, refusals: [.forbidden, .notFound, .roomClosed]
-        ) { request, service throws(ChatError) in
-            let options = try request.decodeIfGiven(ServerOptions.self)
-            try await request.performDone(.poke(options.notify), options, service)
-            return .done
-        },
-        Route(
             method: .get, path: "/v1/rooms/{room}/explain", name: "explainRoom", roles: .everybody,
             summary: "Why a room is slow or silent, in words and numbers.", answer: .json(RoomExplanation.self),
             refusals: [.notFound]

@@ -120,7 +120,6 @@ extension IntegrationTests {
                 #"{"room":"matrix","values":{"k":"v"},"notify":false,"notifyExt":"x","clientId":"UNIQUE"}"#
             ),
             ("queueTake", #"{"room":"matrix","key":"k","notify":false,"notifyExt":"x","clientId":"UNIQUE"}"#),
-            ("poke", #"{"room":"matrix","notify":false,"notifyExt":"x","clientId":"UNIQUE"}"#),
             ("queueClear", #"{"room":"matrix","notify":false,"notifyExt":"x","clientId":"UNIQUE"}"#),
         ]
 

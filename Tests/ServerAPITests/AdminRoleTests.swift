@@ -17,7 +17,7 @@ import Wire
             "getModeration", "setModeration", "importMessages",
         ],
         [.moderate]: [
-            "createRoom", "updateRoom", "closeRoom", "reopenRoom", "muteRoom", "pokeRoom", "sendMessage", "sendBarrage",
+            "createRoom", "updateRoom", "closeRoom", "reopenRoom", "muteRoom", "sendMessage", "sendBarrage",
             "recallMessage", "recallMessagesOfUser", "amendMessage", "pinMessage", "upload", "setRole", "setBlacklist",
             "setMute",
             "setTempMute",

@@ -94,7 +94,6 @@ extension Samples {
                 QueueTakeRequest(
                     room: room(), key: maybe { $0.text(32, least: 1) }, options: options(), clientID: clientID())),
             .queueClear(RoomChangeRequest(room: room(), options: options(), clientID: clientID())),
-            .poke(RoomChangeRequest(room: room(), options: options(), clientID: clientID())),
         ]
     }
 
@@ -163,7 +162,7 @@ extension Samples {
             .queueSet(ElementResult(element: element())),
             .queueSetMany(MissingResult(missing: list { $0.text() })),
             .queueTake(ElementResult(element: element())),
-            .queueClear, .poke,
+            .queueClear,
         ]
     }
 

@@ -24,7 +24,6 @@ extension Samples {
             .updateMe(profileChanges(), save: bool(), options()),
             .queueSet(queueWrite(), options()),
             .queueSetMany(pairs(), options()), .queueTake(key: maybe { $0.text() }, options()), .queueClear(options()),
-            .poke(options()),
             .queueRemove(list { QueueElementVersion($0.element()) }), .expire,
             .occupancy(emptySince: maybe { $0.time() }),
             .addRobots(list { Robot(user: $0.user(), profile: $0.profile()) }), .removeRobots(list { $0.user() }),

@@ -42,8 +42,6 @@ extension OperationDeclaration {
     static let mediaToken = OperationDeclaration(46, "mediaToken", .question, .read, .harmless, .everybody)
     static let search = OperationDeclaration(47, "search", .reading, .search, .harmless, .members)
 
-    static let poke = OperationDeclaration(48, "poke", .change, .change, .underItsID, .members)
-
     /// Those that may come without an ID, and get no reply then (PROTOCOL.md, "Requests and replies").
     static let unanswered: [OperationDeclaration] = [.barrage, .tally]
 }
@@ -126,8 +124,6 @@ public indirect enum ClientOperation: Sendable, Hashable {
     case queueTake(QueueTakeRequest)
     /// Remove all elements.
     case queueClear(RoomChangeRequest)
-    /// Say once more what the room is.
-    case poke(RoomChangeRequest)
 }
 
 extension ClientOperation {
@@ -208,7 +204,6 @@ extension ClientOperation {
             .mediaToken, { if case .mediaToken(let it) = current { it } else { nil } }, { self = .mediaToken($0) })
         try seen += walker.choice(
             .search, { if case .search(let it) = current { it } else { nil } }, { self = .search($0) })
-        try seen += walker.choice(.poke, { if case .poke(let it) = current { it } else { nil } }, { self = .poke($0) })
         return seen
     }
 }
@@ -256,7 +251,6 @@ public enum OperationResult: Sendable, Hashable {
     case queueSetMany(MissingResult)
     indirect case queueTake(ElementResult)
     case queueClear
-    case poke
 }
 
 extension OperationResult {
@@ -339,8 +333,6 @@ extension OperationResult {
             .mediaToken, { if case .mediaToken(let it) = current { it } else { nil } }, { self = .mediaToken($0) })
         try seen += walker.choice(
             .search, { if case .search(let it) = current { it } else { nil } }, { self = .search($0) })
-        try seen += walker.choice(
-            .poke, { if case .poke = current { Empty() } else { nil } }, { (_: Empty) in self = .poke })
         return seen
     }
 }
@@ -378,7 +370,6 @@ extension ClientOperation {
         case .queueSetMany(let it): OperationRow(.queueSetMany, it)
         case .queueTake(let it): OperationRow(.queueTake, it)
         case .queueClear(let it): OperationRow(.queueClear, it)
-        case .poke(let it): OperationRow(.poke, it)
         case .pin(let it): OperationRow(.pin, it)
         case .amend(let it): OperationRow(.amend, it)
         case .message(let it): OperationRow(.message, it)
@@ -447,7 +438,6 @@ extension ClientOperation {
         case .queueTake(let it):
             OperationChange(.queueTake(key: it.key, it.options), it.clientID, .element { .queueTake($0) })
         case .queueClear(let it): OperationChange(.queueClear(it.options), it.clientID, .done(.queueClear))
-        case .poke(let it): OperationChange(.poke(it.options), it.clientID, .done(.poke))
         }
     }
 

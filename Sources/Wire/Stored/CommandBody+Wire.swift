@@ -43,7 +43,6 @@ enum CommandKind: String, WireEnum {
     case closePoll = "CLOSE_POLL"
     case report = "REPORT"
     case importMessages = "IMPORT_MESSAGES"
-    case poke = "POKE"
 
     static var blank: CommandKind { .expire }
     var number: Int {
@@ -89,7 +88,6 @@ enum CommandKind: String, WireEnum {
         case .vote: 38
         case .closePoll: 39
         case .importMessages: 46
-        case .poke: 47
         }
     }
 }
@@ -161,7 +159,6 @@ extension CommandBody {
             (kind, fields.pairs, fields.options) = (.queueSetMany, pairs, options)
         case .queueTake(let key, let options): (kind, fields.key, fields.options) = (.queueTake, key, options)
         case .queueClear(let options): (kind, fields.options) = (.queueClear, options)
-        case .poke(let options): (kind, fields.options) = (.poke, options)
         case .queueRemove(let elements): (kind, fields.elements) = (.queueRemove, elements)
         case .occupancy(let since): (kind, fields.emptySince) = (.occupancy, since)
         case .addRobots(let robots): (kind, fields.robots) = (.addRobots, robots)
@@ -242,7 +239,6 @@ extension CommandBody {
         case .queueSetMany: return .queueSetMany(fields.pairs, options)
         case .queueTake: return .queueTake(key: fields.key, options)
         case .queueClear: return .queueClear(options)
-        case .poke: return .poke(options)
         case .queueRemove: return .queueRemove(fields.elements)
         case .occupancy: return .occupancy(emptySince: fields.emptySince)
         case .addRobots: return .addRobots(fields.robots)

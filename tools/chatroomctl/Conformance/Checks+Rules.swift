@@ -23,19 +23,6 @@ extension ConformanceCheck {
                 try expect(error["code"], is: 13007, "\(operation): the error's code (\(error.line))")
             }
         },
-        .init("2 Poke", "a manager or the server API pokes: everybody is shown 312 that sets nothing; others get 403") {
-            run in
-            let (creator, room) = (run.name("ann"), run.name("room"))
-            try await run.done("POST", ["rooms"], ["id": .text(room), "creator": .text(creator)])
-            let (owner, viewer) = (try await run.entered(room, creator), try await run.entered(room, run.name("bob")))
-            try await owner.ask("poke", ["room": .text(room)])
-            try await run.done("POST", ["rooms", room, "poke"])
-            for _ in 0..<2 {
-                let told = try await viewer.notification(312)
-                try expect(told["notification"]?["data"]?["set"] ?? .object([:]), is: .object([:]), "set")
-            }
-            try expect(try await viewer.refusal("poke", ["room": .text(room)]), code: 403)
-        },
         .init("2 Closing", "a closed room refuses every change of the server API (HTTP 409, 13002), and can be read") {
             run in
             let room = try await run.room()
