@@ -11,11 +11,24 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InferIsolatedConformances"),
 ]
 
+/// The SDK's targets, on Linux: a package that an app names by its version may have no unsafe flags.
+let sdk: Set = [
+    "ChatModel", "Wire", "ClientCore", "ChatroomClient", "Deflate", "EventLoop", "HTTPWebSocket", "TLS", "Transport",
+]
+
+/// Release builds of the server do not check once more, at each access, what the compiler and all tests check: that took a
+/// tenth of the instructions of a send (docs/DECISIONS.md, "Built for release").
+func settings(of name: String) -> [SwiftSetting] {
+    sdk.contains(name)
+        ? strict : strict + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+}
+
 func core(
     _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = []
 ) -> Target {
     .target(
-        name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: strict)
+        name: name, dependencies: dependencies, exclude: exclude, resources: resources,
+        swiftSettings: settings(of: name))
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String) -> Target {

@@ -31,6 +31,7 @@ public struct ExactText: Sendable, Hashable {
 extension CaseIterable where Self: RawRepresentable, RawValue == String {
     /// The case of that name, which others have sent: compared as bytes. `init(rawValue:)` would normalise the name once
     /// for each case.
+    @inlinable
     public init?(exactly name: String) {
         guard let found = Self.allCases.first(where: { ExactText($0.rawValue) == ExactText(name) }) else { return nil }
         self = found

@@ -240,7 +240,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     /// Whether this turn still takes input; who may not take it calls ``takeInputLater(_:)``. On the loop only.
-    package func takesInput() -> Bool { inputShare.take(atNanoseconds: uv_hrtime()) }
+    package func takesInput() -> Bool { inputShare.take(atNanoseconds: uv_hrtime()) { Self.threadCPUNanoseconds } }
 
     /// Runs `resume` at the end of this turn or of a later one, in the order of the calls: then the next poll may find
     /// input for the caller again. On the loop only.

@@ -9,11 +9,14 @@ struct InputShare {
     static let nanoseconds = EventLoop.shareNanoseconds
     /// The same, as long as jobs are left over from one turn to the next: what is under way goes before what is new.
     static let shortNanoseconds = nanoseconds / 8
+    /// So many are taken as long as the thread itself has not run for the time of a share: one that had to wait for a CPU
+    /// has done nothing meanwhile, and each who is put off costs three system calls and waits for another turn.
+    static let takenMin = 16
     /// As many may go on in any case.
     private static let resumedMin = 64
 
-    /// When the turn took its first input; nil before.
-    private var began: UInt64?
+    /// When the turn took its first input, by the clock and by the thread's own; nil before.
+    private var began: (now: UInt64, used: UInt64)?
     private var isOver = false
     private var isShort = false
     private var takenInTurn = 0
@@ -26,13 +29,16 @@ struct InputShare {
     var isAwaited: Bool { first < waiting.count }
 
     /// Whether this turn still takes input.
-    mutating func take(atNanoseconds now: UInt64) -> Bool {
+    /// - Parameter used: for how long the thread has had a CPU, which costs a system call.
+    mutating func take(atNanoseconds now: UInt64, used: () -> UInt64) -> Bool {
         guard let began else {
-            self.began = now
+            self.began = (now, used())
             takenInTurn = 1
             return true
         }
-        guard !isOver, now - began < (isShort ? Self.shortNanoseconds : Self.nanoseconds) else {
+        guard !isOver else { return false }
+        let isInTime = now - began.now < (isShort ? Self.shortNanoseconds : Self.nanoseconds)
+        guard isInTime || takenInTurn < Self.takenMin && used() - began.used < Self.nanoseconds else {
             isOver = true
             return false
         }

@@ -137,7 +137,16 @@ public struct RoomState: Sendable {
     // Never inlined: in another module's optimised code Swift 6.3.1 fails an ownership check (`CopyPropagation`) on
     // parts of this optional record.
     public var exists: Bool { incarnation != nil }
+    /// A copy of all of the room's texts: not for what is asked with each message.
     public var info: RoomInfo? { @inline(never) get { record?.info } }
+    /// Whether the room is muted as a whole.
+    public var isMuted: Bool { @inline(never) get { record?.info.muted ?? false } }
+    /// The room's own limit of HIGH messages.
+    public var highPerSecond: Int64? { @inline(never) get { record?.info.highPerSecond } }
+    /// Whether the room closes some time after nobody is in it any more.
+    public var closesWhenIdle: Bool {
+        @inline(never) get { record.map { $0.info.idleCloseSeconds > 0 && !$0.info.closed } ?? false }
+    }
     public var incarnation: Incarnation? { @inline(never) get { record?.incarnation } }
     /// The seq of the newest kept message; 0 before the first.
     public var lastSeq: UInt64 { @inline(never) get { record?.lastSeq ?? 0 } }

@@ -185,7 +185,9 @@ package struct TurnStream {
     /// Ends the turn: one publication for each node that has viewers or is told something.
     ///
     /// - Parameter viewerLanes: sorted.
-    package mutating func take(room: RoomID, term: UInt64, viewerLanes: [Lane]) -> [(NodeID, NodePublication)] {
+    package mutating func take(room: RoomID, term: UInt64, viewerLanes: [Lane])
+        -> [(node: NodeID, publication: NodePublication)]
+    {
         endFrame()
         guard !items.isEmpty else {
             joined.removeAll()

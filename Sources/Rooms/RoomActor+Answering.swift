@@ -52,7 +52,7 @@ extension RoomActor {
                 Lane(node: to.address.node, number: to.address.lane),
                 .reply(
                     to.address.session, request: request,
-                    placed(to.answer.answer(result, online: state.info == nil ? 0 : Int64(presence.online))),
+                    placed(to.answer.answer(result, online: state.exists ? Int64(presence.online) : 0)),
                     isRepeat: isRepeat && !isRefused, charged: isRepeat && !isRefused ? 0 : to.charged))
         }
     }

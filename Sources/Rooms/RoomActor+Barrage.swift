@@ -55,8 +55,8 @@ extension RoomActor {
     }
 
     /// HIGH barrages a second: the room's limit of HIGH messages, else the node's.
-    static func highPerSecond(_ state: RoomState, _ policy: RoomPolicy) -> Int {
-        state.info?.highPerSecond.map { Int(clamping: $0) } ?? policy.highPerSecondMax
+    static func highPerSecond(_ own: Int64?, _ policy: RoomPolicy) -> Int {
+        own.map { Int(clamping: $0) } ?? policy.highPerSecondMax
     }
 
     // MARK: - The end of a window
@@ -130,7 +130,7 @@ extension RoomActor {
 
     /// Gateways are told when the room is muted and when it is no more.
     func publishSilence() {
-        let isMuted = state.info?.muted ?? false
+        let isMuted = state.isMuted
         guard isMuted != desk.toldMuted else { return }
         desk.toldMuted = isMuted
         if !presence.lanes.isEmpty { stream.publishToEverybody(.silence(isMuted)) }

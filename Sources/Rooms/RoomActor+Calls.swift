@@ -7,11 +7,11 @@ import Wire
 
 extension RoomRequest.Body {
     /// Whether nobody is at the other end any more; also while the session's calls wait for what it reads.
-    fileprivate func endsReads(_ visitor: Visitor?, from address: SessionAddress) -> Bool {
+    fileprivate func endsReads(_ visitor: @autoclosure () -> Visitor?, from address: SessionAddress) -> Bool {
         switch self {
         case .leave: true
         // One that has come back on another lane is not away.
-        case .away: visitor.map { $0.laneNumber == address.lane } ?? true
+        case .away: visitor().map { $0.laneNumber == address.lane } ?? true
         default: false
         }
     }
@@ -20,10 +20,16 @@ extension RoomRequest.Body {
 /// Requests to the room. Soft things are answered here; durable ones become proposals.
 extension RoomActor {
     func handle(_ request: RoomRequest, at now: Timestamp) {
-        touch()
         switch request.origin {
-        case .session(let session): handle(request.body, session, at: now)
+        case .session(let session):
+            handle(request.body, session, at: now)
+            // A message that is proposed, and nothing else, is published when it is applied.
+            if case .operation(.send) = request.body, stream.isEmpty, turn.answers.isEmpty, turn.waitingReads.isEmpty {
+                return
+            }
+            touch()
         case .server(let server):
+            touch()
             do throws(ChatError) {
                 try perform(request.body, server, at: now)
             } catch {
@@ -67,7 +73,7 @@ extension RoomActor {
             notify(call, .exited(call.address.session, request: call.request))
         case .operation(let operation):
             do throws(ChatError) {
-                guard let visitor = presence.visitor(key) else {
+                guard let visitor = inPlace(&presence, { $0.visitor(key) }) else {
                     // A session that was put out behind what it had asked hears that it was done: the leader that had
                     // proposed it may have died, and its successor is asked again after it has applied both.
                     let caller = call.caller
@@ -257,7 +263,8 @@ extension RoomActor {
 
     /// Answers a call that is in the log already, and needs no second place there.
     func answerRepeat(_ proposal: Proposal, at now: Timestamp) -> Bool {
-        guard let key = proposal.key, let first = state.remembered(key, of: proposal.command, at: now) else {
+        guard let key = proposal.key, let first = inPlace(&state, { $0.remembered(key, of: proposal.command, at: now) })
+        else {
             return false
         }
         answer(proposal.origin, first, isRepeat: true)

@@ -28,7 +28,7 @@ extension RoomActor {
         func sooner(_ other: Timestamp?) { if let other, other < due { due = other } }
         sooner(presence.nextTick)
         sooner(budget.reportDueAt)
-        sooner(state.nextDeadline)
+        sooner(inPlace(&state) { $0.nextDeadline })
         sooner(graces.nextEnd)
         // Owners who have come are taken off the list, too.
         if !graces.absentOwners.isEmpty { due = Timestamp(.min) }
@@ -50,6 +50,14 @@ extension RoomActor {
         if let planned = note.dueAt, planned <= due { return nil }
         note.dueAt = due
         return due
+    }
+
+    /// The host's notes of this room, as they are from now on.
+    func plan(isLed: Bool, at now: Timestamp) -> RoomAgenda.Plan {
+        let former = note.online
+        note.online = presence.online
+        return RoomAgenda.Plan(
+            due: noteDue(isLed: isLed, at: now), graces: noteGraces(), formerOnline: former, online: note.online)
     }
 
     /// By how much the number of rooms with sessions in their grace changes, as the host knows it.

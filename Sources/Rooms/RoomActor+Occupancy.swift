@@ -13,10 +13,7 @@ extension RoomActor {
         graces.hadPeople = !presence.isWithoutPeople
     }
 
-    var closesWhenIdle: Bool {
-        guard let info = state.info else { return false }
-        return info.idleCloseSeconds > 0 && !info.closed
-    }
+    var closesWhenIdle: Bool { state.closesWhenIdle }
 
     /// Whether the log does not know yet that everybody has left, or when.
     var owesOccupancy: Bool {

@@ -89,7 +89,8 @@ extension RoomActor {
     func settleCopies(_ body: RoomRequest.Body, _ call: SessionOrigin, _ key: PresenceKey) -> Bool {
         // A lane's word for all of its sessions.
         if case .follow = body { return false }
-        guard presence.visitor(key) == nil, let other = presence.otherCopy(of: key, call.caller.user) else {
+        guard inPlace(&presence, { $0.visitor(key) == nil }), let other = presence.otherCopy(of: key, call.caller.user)
+        else {
             return false
         }
         let (own, others) = (call.caller.revivedAt ?? Timestamp(.min), other.revivedAt ?? Timestamp(.min))

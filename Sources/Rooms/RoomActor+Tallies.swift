@@ -42,7 +42,7 @@ extension RoomActor {
         }
         var all: [LaneRoomTally] = []
         for lane in presence.lanes {
-            let (count, sum) = presence.tally(of: lane)
+            let (count, sum) = inPlace(&presence) { $0.tally(of: lane) }
             let gone = missing[lane] ?? (0, 0)
             guard count > gone.count else { continue }
             let tally = RoomTally(

@@ -32,17 +32,27 @@ extension RoomActor {
         return turn.proposed
     }
 
-    /// Whether the host must put this room on its lists of this turn.
-    func takeDirt() -> (isNewlyDirty: Bool, hasNewBarrage: Bool, hasNewTotals: Bool) {
-        let newly = turn.dirt == .dirty
-        if newly { turn.dirt = .reported }
-        defer { (desk.isNew, tallyDesk.isNew) = (false, false) }
-        return (newly, desk.isNew, tallyDesk.isNew)
+    /// Whether the host must put a room on its lists of this turn.
+    struct NewDirt {
+        var isDirty: Bool
+        var hasBarrage: Bool
+        var hasTotals: Bool
     }
+
+    func takeDirt() -> NewDirt {
+        let isNewlyDirty = turn.dirt == .dirty
+        if isNewlyDirty { turn.dirt = .reported }
+        defer { (desk.isNew, tallyDesk.isNew) = (false, false) }
+        return NewDirt(isDirty: isNewlyDirty, hasBarrage: desk.isNew, hasTotals: tallyDesk.isNew)
+    }
+
+    /// Everything that the host takes after each call of a room: `takeProposals` and `takeDirt`. Together with the call
+    /// itself, because entering an actor costs as much as some calls do.
+    func takeOutcome() -> (proposed: [ProposedCommand], dirt: NewDirt) { (takeProposals(), takeDirt()) }
 
     /// The result of a room's turn.
     struct TurnResult {
-        var publications: [(NodeID, NodePublication)]
+        var publications: [(node: NodeID, publication: NodePublication)]
         var answers: [(NodeID, ServerAnswer)]
         /// The room's row, if it has changed.
         var roomRow: CatalogueRow?
@@ -61,9 +71,12 @@ extension RoomActor {
         turn.unwrittenFrom = nil
         settleArrivals(untilNanoseconds: end)
         if entering.arrivals.isEmpty { endMissedPages() }
-        let publications = stream.take(room: id, term: term, viewerLanes: presence.lanes)
-        stream.encodings = presence.encodings
-        let changed = turn.roomChange.flatMap { index in state.roomRow.map { row($0, state.incarnation, index) } }
+        let (lanes, encodings) = inPlace(&presence) { ($0.lanes, $0.encodings) }
+        let publications = stream.take(room: id, term: term, viewerLanes: lanes)
+        stream.encodings = encodings
+        let changed = turn.roomChange.flatMap { index in
+            inPlace(&state) { $0.roomRow }.map { row($0, state.incarnation, index) }
+        }
         turn.roomChange = nil
         readWritten()
         // It stays on the host's list then.

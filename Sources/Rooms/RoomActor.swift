@@ -5,6 +5,11 @@ import RoomCore
 import RoomProtocol
 import Wire
 
+/// Asks a part of a room something where it lies. A method that changes nothing would be given a copy of all that the
+/// part refers to, because the compiler cannot know that it changes nothing of the actor (`RoomState.inPlace`).
+@inline(never)
+func inPlace<Part, Value>(_ part: inout Part, _ question: (inout Part) -> Value) -> Value { question(&part) }
+
 /// One active chatroom, pinned to the loop of its shard.
 ///
 /// Durable state (`RoomState`) changes only in `apply`, in log order. Presence and barrage are soft and belong to the
@@ -62,7 +67,7 @@ actor RoomActor {
         if let ledSince, now < ledSince.adding(seconds: learning) { presence.beginCounting(at: now) }
         (state, recent.tail) = try Self.restore(id, loaded)
         desk.toldMuted = state.info?.muted ?? false
-        desk.window.highPerSecond = Self.highPerSecond(state, context.policy)
+        desk.window.highPerSecond = Self.highPerSecond(state.highPerSecond, context.policy)
         for (robot, enteredAt) in state.robotsByEntering {
             guard let visitor = Visitor(robot, enteredAt: enteredAt) else { continue }
             _ = presence.announce(visitor, role: state.role(of: robot.user))

@@ -21,6 +21,16 @@ struct RoomAgenda {
         var summedUp: [RoomActor.LaneRoomTally] = []
     }
 
+    /// The changes of what the host knows of a room.
+    struct Plan {
+        /// When the room is to be looked at, where that is earlier than planned.
+        var due: Timestamp?
+        /// By how much the number of rooms with sessions in their grace changes.
+        var graces: Int
+        var formerOnline: Int
+        var online: Int
+    }
+
     private var wheel = TimerWheel<RoomID>()
     /// When rooms were looked at last.
     private var lookedAt = Timestamp(.min)
@@ -34,27 +44,26 @@ struct RoomAgenda {
 
     /// The host calls this at the end of a turn in which anything may have changed in the room.
     mutating func note(_ room: RoomActor, isLed: Bool, at now: Timestamp) {
-        let isFirst = room.assumeIsolated { room in
+        let (isFirst, plan) = room.assumeIsolated { room in
             room.times.idleSince = now
-            guard isLed, !room.note.hasNewTallies else { return false }
-            room.note.hasNewTallies = true
-            return true
+            let isFirst = isLed && !room.note.hasNewTallies
+            if isFirst { room.note.hasNewTallies = true }
+            return (isFirst, room.plan(isLed: isLed, at: now))
         }
         if isFirst { withNewTallies.append(room) }
-        plan(room, isLed: isLed, at: now)
+        take(plan, of: room, at: now)
     }
 
     /// Puts the room where it has something to do next. One that is to be looked at earlier stays where it is: it says
     /// then when it really is due.
     mutating func plan(_ room: RoomActor, isLed: Bool, at now: Timestamp) {
-        let (due, graces, former, new) = room.assumeIsolated { room in
-            let former = room.note.online
-            room.note.online = room.presence.online
-            return (room.noteDue(isLed: isLed, at: now), room.noteGraces(), former, room.note.online)
-        }
-        graceCount += graces
-        countPeople(former, new)
-        if let due { wheel.set(room.id, at: due.milliseconds, now: now.milliseconds) }
+        take(room.assumeIsolated { $0.plan(isLed: isLed, at: now) }, of: room, at: now)
+    }
+
+    private mutating func take(_ plan: Plan, of room: RoomActor, at now: Timestamp) {
+        graceCount += plan.graces
+        countPeople(plan.formerOnline, plan.online)
+        if let due = plan.due { wheel.set(room.id, at: due.milliseconds, now: now.milliseconds) }
     }
 
     private mutating func countPeople(_ former: Int, _ new: Int) {

@@ -53,8 +53,7 @@ extension ShardHost {
         let now = context.now()
         ledSince = now
         for room in rooms.active {
-            room.assumeIsolated { $0.lead(at: now) }
-            publisher.markDirty(room)
+            publisher.mark(room) { $0.lead(at: now) }
         }
         beginInheriting(at: now)
         context.sink.onLeading(ShardNotice(shard: shard, term: log.term))
@@ -90,8 +89,7 @@ extension ShardHost {
         presenceSender.forget(node)
         guard ledTerm != nil else { return }
         for room in rooms.active {
-            room.assumeIsolated { $0.lose(node, at: now) }
-            publisher.markDirty(room)
+            publisher.mark(room) { $0.lose(node, at: now) }
         }
     }
 

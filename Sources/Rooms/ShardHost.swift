@@ -128,8 +128,12 @@ final class ShardHost: GroupLogDelegate {
         switch work {
         case .request(let request):
             let now = context.now()
-            room.assumeIsolated { $0.handle(request, at: now) }
-            collect(room)
+            collect(
+                room,
+                room.assumeIsolated { room in
+                    room.handle(request, at: now)
+                    return room.takeOutcome()
+                })
         case .visit(_, let body):
             body(room)
             collect(room)
@@ -140,8 +144,10 @@ final class ShardHost: GroupLogDelegate {
 
     /// Takes what a room wants proposed, whenever it was asked for anything, and has its output published at the end of
     /// the turn: the one way in which a room hands out anything. Every change of the room touches it.
-    func collect(_ room: RoomActor) {
-        var proposed = room.assumeIsolated { $0.takeProposals() }
+    func collect(_ room: RoomActor) { collect(room, room.assumeIsolated { $0.takeOutcome() }) }
+
+    private func collect(_ room: RoomActor, _ outcome: (proposed: [ProposedCommand], dirt: RoomActor.NewDirt)) {
+        var proposed = outcome.proposed
         for index in proposed.indices {
             guard case .deleteRoom = proposed[index].content.command.body else { continue }
             proposed[index] = ProposedCommand(keepingDeleted(proposed[index].content))
@@ -150,7 +156,7 @@ final class ShardHost: GroupLogDelegate {
             proposals.stage(proposed)
             noteWork()
         }
-        publisher.markDirty(room)
+        publisher.mark(room, outcome.dirt)
     }
 
     /// States for how long a room that is deleted can be had back: not at all while the shard keeps too many.
@@ -248,9 +254,12 @@ final class ShardHost: GroupLogDelegate {
         }
         proposals.drop(entry.index, stampedAt: time)
         let stamp = Stamp(index: entry.index, time: time)
-        publisher.add(room.assumeIsolated { $0.apply(proposal.content, at: stamp) })
+        let (rows, outcome) = room.assumeIsolated { room in
+            (room.apply(proposal.content, at: stamp), room.takeOutcome())
+        }
+        publisher.add(rows)
         let staged = stagedCount
-        collect(room)
+        collect(room, outcome)
         // The next turn proposes what follows from it, should this one's proposal have been made.
         if stagedCount > staged { context.loop.executeLater {} }
         return true

@@ -24,14 +24,19 @@ final class ShardPublisher {
     var hasWork: Bool { !dirtyRooms.isEmpty || batch.appliedIndex > 0 }
 
     /// To be called when a room was asked for anything: it may have something to publish.
-    func markDirty(_ room: RoomActor) {
-        let state = room.assumeIsolated { $0.takeDirt() }
-        if state.isNewlyDirty {
+    func mark(_ room: RoomActor, _ dirt: RoomActor.NewDirt) {
+        if dirt.isDirty {
             dirtyRooms.append(room)
             onWork()
         }
-        if state.hasNewBarrage { barrageRooms.append(room) }
-        if state.hasNewTotals { totalsRooms.append(room) }
+        if dirt.hasBarrage { barrageRooms.append(room) }
+        if dirt.hasTotals { totalsRooms.append(room) }
+    }
+
+    /// Asks the room for something first.
+    func mark(_ room: RoomActor, after call: (isolated RoomActor) -> Void) {
+        room.assumeIsolated(call)
+        mark(room, room.assumeIsolated { $0.takeDirt() })
     }
 
     /// The rows of one applied command.
@@ -81,8 +86,7 @@ final class ShardPublisher {
         let due = barrageRooms
         barrageRooms.removeAll(keepingCapacity: true)
         for room in due {
-            room.assumeIsolated { $0.closeBarrageWindow() }
-            markDirty(room)
+            mark(room) { $0.closeBarrageWindow() }
         }
     }
 
@@ -92,7 +96,11 @@ final class ShardPublisher {
         let rooms = totalsRooms
         totalsRooms = []
         for room in rooms {
-            if room.assumeIsolated({ $0.publishTotals() }) { totalsRooms.append(room) } else { markDirty(room) }
+            if room.assumeIsolated({ $0.publishTotals() }) {
+                totalsRooms.append(room)
+            } else {
+                mark(room) { _ in }
+            }
         }
     }
 

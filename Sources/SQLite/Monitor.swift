@@ -1,14 +1,16 @@
-import Glibc
+public import Glibc
 
 /// A value behind a lock, with a way to wait for it to change: the meeting point of a storage thread and its callers.
 ///
 /// Never call out of the library from inside these closures.
+///
+/// It is inlinable: other modules would run its generic form, which looks up its types in each call.
 public final class Monitor<State: Sendable>: @unchecked Sendable {
     // Sendable because `state` is only touched between lock and unlock, and because the two C objects, which must not
     // move, stay where they were allocated.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let condition: UnsafeMutablePointer<pthread_cond_t>
-    private var state: State
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
+    @usableFromInline var state: State
 
     public init(_ initial: State) {
         state = initial
@@ -33,6 +35,7 @@ public final class Monitor<State: Sendable>: @unchecked Sendable {
     }
 
     /// Reads or changes the value without waking anybody.
+    @inlinable
     public func withLock<Value>(_ body: (inout State) -> Value) -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -40,6 +43,7 @@ public final class Monitor<State: Sendable>: @unchecked Sendable {
     }
 
     /// Changes the value and wakes those who wait, so that they look again.
+    @inlinable
     @discardableResult
     public func update<Value>(_ body: (inout State) -> Value) -> Value {
         pthread_mutex_lock(mutex)
@@ -51,6 +55,7 @@ public final class Monitor<State: Sendable>: @unchecked Sendable {
     }
 
     /// Waits until `body` returns a value. It is asked at once and after every `update`.
+    @inlinable
     @discardableResult
     public func wait<Value>(_ body: (inout State) -> Value?) -> Value {
         pthread_mutex_lock(mutex)
@@ -62,6 +67,7 @@ public final class Monitor<State: Sendable>: @unchecked Sendable {
     }
 
     /// As `wait(_:)`, but gives up after `timeout` and returns nil.
+    @inlinable
     public func wait<Value>(atMost timeout: Duration, _ body: (inout State) -> Value?) -> Value? {
         var deadline = timespec()
         clock_gettime(CLOCK_MONOTONIC, &deadline)

@@ -6,9 +6,10 @@
 /// order and once. Viewers have indices, `0..<count`; the last one takes the place of one that goes.
 ///
 /// Appending costs nothing per viewer. The frames that wait are bounded by the owner, who can end the round at any time.
+///
+/// It is inlinable: the gateway would run its generic form, which looks up its types in each call.
 public struct FanOut<Frame> {
-    /// Frames that not everybody has been given yet, in order.
-    public private(set) var frames: ContiguousArray<Frame> = []
+    @usableFromInline var queued: ContiguousArray<Frame> = []
     /// The number of the first of `frames`, counted from the beginning of the stream.
     @usableFromInline var first: UInt64 = 0
     /// For each viewer, the number of the next frame that it gets.
@@ -19,43 +20,51 @@ public struct FanOut<Frame> {
     /// When the round is over, everybody has been given the frames before this one.
     @usableFromInline var target: UInt64 = 0
 
+    @inlinable
     public init() {}
+
+    /// Frames that not everybody has been given yet, in order.
+    @inlinable public var frames: ContiguousArray<Frame> { queued }
 
     /// The number of viewers.
     @inlinable public var count: Int { places.count }
 
     /// Whether every viewer has been given everything.
-    public var isIdle: Bool { frames.isEmpty }
+    @inlinable public var isIdle: Bool { queued.isEmpty }
 
     /// The number of the frame that will be appended next.
-    @inlinable var end: UInt64 { first &+ UInt64(frames.count) }
+    @inlinable var end: UInt64 { first &+ UInt64(queued.count) }
 
     /// A frame for all viewers of now; nothing without viewers.
+    @inlinable
     public mutating func append(_ frame: Frame) {
         guard !places.isEmpty else { return }
-        if frames.isEmpty { (cursor, target) = (places.count, first + 1) }
-        frames.append(frame)
+        if queued.isEmpty { (cursor, target) = (places.count, first + 1) }
+        queued.append(frame)
     }
 
     /// A viewer that gets what is appended from now on. Its index is the former ``count``.
+    @inlinable
     public mutating func add() { places.append(end) }
 
     /// The viewer at `index` gets nothing more; the last one has its index from now on.
+    @inlinable
     public mutating func remove(_ index: Int) {
         let last = places.removeLast()
         if index < places.count { places[index] = last }
         cursor = min(cursor, places.count)
         if places.isEmpty {
             first = end
-            frames = []
+            queued = []
         }
     }
 
     /// The frames that the viewer at `index` has not been given: it gets them now, ahead of its turn.
+    @inlinable
     public mutating func take(_ index: Int) -> ArraySlice<Frame> {
         let lacking = Int(places[index] &- first)
         places[index] = end
-        return lacking < frames.count ? ArraySlice(frames[lacking...]) : []
+        return lacking < queued.count ? ArraySlice(queued[lacking...]) : []
     }
 
     /// Goes on with the round: gives what they lack to the next viewers, at most `limit` of them.
@@ -82,11 +91,11 @@ public struct FanOut<Frame> {
         return stop == 0 ? endRound() : nil
     }
 
-    @usableFromInline
+    @inlinable
     mutating func endRound() -> ArraySlice<Frame> {
         let done = Int(target &- first)
-        let given = ArraySlice(frames.prefix(done))
-        frames.removeFirst(done)
+        let given = ArraySlice(queued[..<done])
+        if done == queued.count { queued.removeAll() } else { queued.removeFirst(done) }
         first = target
         cursor = places.count
         // Frames that came during the round: counted from the `first` of now.

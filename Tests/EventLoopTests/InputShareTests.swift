@@ -2,6 +2,11 @@ import Testing
 
 @testable import EventLoop
 
+extension InputShare {
+    /// Of a thread that always has a CPU.
+    fileprivate mutating func take(atNanoseconds now: UInt64) -> Bool { take(atNanoseconds: now) { now } }
+}
+
 @Suite struct InputShareTests {
     private final class Resumed {
         var numbers: [Int] = []
@@ -43,10 +48,22 @@ import Testing
     @Test func `while jobs are left over a share is short`() {
         var share = InputShare()
         _ = share.endTurn(areJobsLeft: true)
-        let times = [0, InputShare.shortNanoseconds - 1, InputShare.shortNanoseconds]
-        #expect(times.map { share.take(atNanoseconds: $0) } == [true, true, false])
+        let end = InputShare.shortNanoseconds
+        let times = Array(repeating: 0, count: InputShare.takenMin) + [end - 1, end]
+        #expect(times.map { share.take(atNanoseconds: $0) }.filter { !$0 }.count == 1)
         _ = share.endTurn(areJobsLeft: false)
-        #expect(times.map { share.take(atNanoseconds: $0) } == [true, true, true])
+        #expect(times.allSatisfy { share.take(atNanoseconds: $0) })
+    }
+
+    @Test func `a thread that had to wait for a CPU takes some all the same`() {
+        var share = InputShare()
+        let late = InputShare.nanoseconds * 100
+        let times = [0] + Array(repeating: late, count: InputShare.takenMin)
+        #expect(times.map { share.take(atNanoseconds: $0) { 0 } } == times.indices.map { $0 < InputShare.takenMin })
+        _ = share.endTurn(areJobsLeft: true)
+        // And one that has run for the time takes none.
+        let used = [0, InputShare.nanoseconds - 1, InputShare.nanoseconds]
+        #expect(used.map { used in share.take(atNanoseconds: used == 0 ? 0 : late) { used } } == [true, true, false])
     }
 
     @Test func `some go on however few a share served`() {

@@ -23,6 +23,8 @@ struct JSONDocument {
     mutating func parse(_ text: UnsafeRawBufferPointer, from position: Int) throws(ChatError) -> Int {
         guard text.count < Int(Int32.max) else { throw .malformed("the text is too long") }
         nodes.removeAll(keepingCapacity: true)
+        // As many as most requests have: growing to them costs five allocations.
+        if nodes.capacity == 0 { nodes.reserveCapacity(16) }
         resolvedKeys.removeAll(keepingCapacity: true)
         self.text = text
         self.position = position

@@ -3,28 +3,33 @@ enum JSONNumber {
     /// The position after the number that begins at `start`, or nil if there is none.
     static func scan(_ text: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var position = start
-        func digit() -> Bool { position < text.count && isDigit(text[position]) }
-        func at(_ byte: UInt8) -> Bool { position < text.count && text[position] == byte }
+        if byte(text, position) == UInt8(ascii: "-") { position += 1 }
+        let whole = position
+        position = skipDigits(text, from: position)
+        guard position > whole, position == whole + 1 || text[whole] != UInt8(ascii: "0") else { return nil }
+        if byte(text, position) == UInt8(ascii: ".") {
+            let fraction = position + 1
+            position = skipDigits(text, from: fraction)
+            guard position > fraction else { return nil }
+        }
+        if byte(text, position) | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if byte(text, position) == UInt8(ascii: "+") || byte(text, position) == UInt8(ascii: "-") { position += 1 }
+            let exponent = position
+            position = skipDigits(text, from: exponent)
+            guard position > exponent else { return nil }
+        }
+        return position
+    }
 
-        if at(UInt8(ascii: "-")) { position += 1 }
-        guard digit() else { return nil }
-        if at(UInt8(ascii: "0")) {
-            position += 1
-            guard !digit() else { return nil }
-        } else {
-            while digit() { position += 1 }
-        }
-        if at(UInt8(ascii: ".")) {
-            position += 1
-            guard digit() else { return nil }
-            while digit() { position += 1 }
-        }
-        if at(UInt8(ascii: "e")) || at(UInt8(ascii: "E")) {
-            position += 1
-            if at(UInt8(ascii: "+")) || at(UInt8(ascii: "-")) { position += 1 }
-            guard digit() else { return nil }
-            while digit() { position += 1 }
-        }
+    /// The byte at `position`, or 0 at the end.
+    private static func byte(_ text: UnsafeRawBufferPointer, _ position: Int) -> UInt8 {
+        position < text.count ? text[position] : 0
+    }
+
+    private static func skipDigits(_ text: UnsafeRawBufferPointer, from position: Int) -> Int {
+        var position = position
+        while position < text.count, isDigit(text[position]) { position += 1 }
         return position
     }
 

@@ -120,18 +120,31 @@ public struct JSONReader: FieldWalker {
     private let first: Int
     private let end: Int
     private var cursor: Int
+    /// A bit for each key, by `mark`: most fields of a message are absent, and are not looked for.
+    private let marks: UInt64
 
     init(context: JSONContext, object: Int) {
         self.context = context
         first = object + 1
         end = Int(context.nodes[object].next)
         cursor = first
+        var (marks, index): (UInt64, Int) = (0, first)
+        while index < end {
+            let key = context.key(context.nodes[index])
+            marks |= Self.mark(count: key.count, first: key.first ?? 0)
+            index = Int(context.nodes[index + 1].next)
+        }
+        self.marks = marks
     }
+
+    private static func mark(count: Int, first: UInt8) -> UInt64 { 1 << UInt64((count &* 5 &+ Int(first)) & 63) }
 
     public var enforcesLimits: Bool { context.enforcesLimits }
 
     /// The value of a field, unless it is absent or null.
     private mutating func find(_ name: StaticString) -> JSONValue? {
+        let mark = Self.mark(count: name.utf8CodeUnitCount, first: name.utf8CodeUnitCount > 0 ? name.utf8Start[0] : 0)
+        guard marks & mark != 0 else { return nil }
         guard let found = find(name, from: cursor, to: end) ?? find(name, from: first, to: cursor) else { return nil }
         cursor = Int(context.nodes[found].next)
         let value = JSONValue(context: context, index: found)

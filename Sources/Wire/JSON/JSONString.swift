@@ -11,6 +11,10 @@ enum JSONString {
         var position = start
         var isEscaped = false
         while position < text.count {
+            if text.count - position >= 8, isPlain(text.loadUnaligned(fromByteOffset: position, as: UInt64.self)) {
+                position += 8
+                continue
+            }
             let byte = text[position]
             if byte == UInt8(ascii: "\"") { return .valid(end: position, isEscaped: isEscaped) }
             if byte == UInt8(ascii: "\\") {
@@ -28,6 +32,16 @@ enum JSONString {
             }
         }
         return .invalid(at: position, "a string without end")
+    }
+
+    /// Whether eight bytes are ASCII, and none of them ends a string, begins an escape or is a control character.
+    private static func isPlain(_ bytes: UInt64) -> Bool {
+        let (ones, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+        // A top bit is set where a byte is below `bound`, and maybe in bytes above that one.
+        func below(_ bound: UInt64, _ bytes: UInt64) -> UInt64 { (bytes &- ones &* bound) & ~bytes }
+        let quote = bytes ^ ones &* UInt64(UInt8(ascii: "\""))
+        let backslash = bytes ^ ones &* UInt64(UInt8(ascii: "\\"))
+        return (bytes | below(0x20, bytes) | below(1, quote) | below(1, backslash)) & tops == 0
     }
 
     /// The position after the escape that begins at `position`, or nil for a wrong one. A pair of surrogates is one
