@@ -2,34 +2,39 @@ import ChatModel
 
 /// One field of a message; it may not outlive the reading.
 public struct ProtobufValue {
-    let wireType: ProtobufWireType
+    @usableFromInline let wireType: ProtobufWireType
     /// The number of a varint or of a fixed field.
     let number: UInt64
     /// The content of a length-delimited field.
     let content: UnsafeRawBufferPointer
     let enforcesLimits: Bool
 
+    @usableFromInline
     func varint() throws(ChatError) -> UInt64 {
         guard wireType == .varint else { throw .wrongType("a varint") }
         return number
     }
 
+    @usableFromInline
     func fixed64() throws(ChatError) -> UInt64 {
         guard wireType == .fixed64 else { throw .wrongType("64 bits") }
         return number
     }
 
+    @usableFromInline
     func bytes() throws(ChatError) -> UnsafeRawBufferPointer {
         guard wireType == .lengthDelimited else { throw .wrongType("length-delimited") }
         return content
     }
 
+    @usableFromInline
     func string() throws(ChatError) -> String {
         let bytes = try bytes()
         guard UTF8Check.isValid(bytes) else { throw .malformed("a string is not UTF-8") }
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    @usableFromInline
     func message() throws(ChatError) -> ProtobufReader {
         try ProtobufReader(bytes(), enforcesLimits: enforcesLimits)
     }
@@ -49,9 +54,13 @@ public struct ProtobufReader: FieldWalker {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
     private var isAscending = true
+    /// The field at `position`, when it has been looked at, and its end: a field that is absent is told by the next one, which
+    /// is then not read again.
+    private var upcoming: (number: UInt64, value: ProtobufValue, end: Int)?
 
     /// Checks the framing of the whole message, without going into nested ones.
     /// - Throws: 400 when it is broken.
+    @usableFromInline
     init(_ bytes: UnsafeRawBufferPointer, enforcesLimits: Bool) throws(ChatError) {
         self.bytes = bytes
         self.enforcesLimits = enforcesLimits
@@ -116,37 +125,49 @@ public struct ProtobufReader: FieldWalker {
     }
 
     /// Calls `body` with each field of that number, in order.
-    private mutating func forEach(_ number: Int, _ body: (ProtobufValue) throws(ChatError) -> Void) throws(ChatError) {
-        if !isAscending { position = 0 }
-        while position < bytes.count {
-            var after = position
-            guard let field = Self.next(bytes, at: &after, enforcesLimits: enforcesLimits) else { return }
+    @usableFromInline
+    mutating func forEach(_ number: Int, _ body: (ProtobufValue) throws(ChatError) -> Void) throws(ChatError) {
+        if !isAscending { rewind() }
+        while let field = look() {
             if field.number == UInt64(number) {
                 try body(field.value)
             } else if isAscending, field.number > UInt64(number) {
                 return
             }
-            position = after
+            pass(field.end)
         }
     }
 
-    private mutating func find(_ number: Int) -> ProtobufValue? {
+    @usableFromInline
+    mutating func find(_ number: Int) -> ProtobufValue? {
         var found: ProtobufValue?
-        if !isAscending { position = 0 }
-        while position < bytes.count {
-            var after = position
-            guard let field = Self.next(bytes, at: &after, enforcesLimits: enforcesLimits) else { break }
+        if !isAscending { rewind() }
+        while let field = look() {
             if field.number == UInt64(number) {
                 found = field.value
             } else if isAscending, field.number > UInt64(number) {
                 break
             }
-            position = after
+            pass(field.end)
         }
         return found
     }
 
-    private func read<V: WireValue>(_ value: ProtobufValue, _ name: StaticString, _ limit: FieldLimit) throws(ChatError)
+    private mutating func look() -> (number: UInt64, value: ProtobufValue, end: Int)? {
+        if let upcoming { return upcoming }
+        guard position < bytes.count else { return nil }
+        var end = position
+        guard let field = Self.next(bytes, at: &end, enforcesLimits: enforcesLimits) else { return nil }
+        upcoming = (field.number, field.value, end)
+        return upcoming
+    }
+
+    private mutating func pass(_ end: Int) { (position, upcoming) = (end, nil) }
+
+    private mutating func rewind() { (position, upcoming) = (0, nil) }
+
+    @inlinable
+    func read<V: WireValue>(_ value: ProtobufValue, _ name: StaticString, _ limit: FieldLimit) throws(ChatError)
         -> V
     {
         do throws(ChatError) {
@@ -156,6 +177,7 @@ public struct ProtobufReader: FieldWalker {
         } catch { throw error.inside(name) }
     }
 
+    @inlinable
     public mutating func required<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit
     ) throws(ChatError) {
@@ -163,6 +185,7 @@ public struct ProtobufReader: FieldWalker {
         value = try read(found, name, limit)
     }
 
+    @inlinable
     public mutating func optional<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V?, _ limit: FieldLimit
     ) throws(ChatError) {
@@ -170,6 +193,7 @@ public struct ProtobufReader: FieldWalker {
         value = try read(found, name, limit) as V
     }
 
+    @inlinable
     public mutating func defaulted<V: WireValue & Equatable>(
         _ number: Int, _ name: StaticString, _ value: inout V, default fallback: V, _ limit: FieldLimit
     ) throws(ChatError) {
@@ -177,12 +201,14 @@ public struct ProtobufReader: FieldWalker {
         value = try read(found, name, limit)
     }
 
+    @inlinable
     public mutating func shown<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit
     ) throws(ChatError) {
         if let found = find(number) { value = try read(found, name, limit) }
     }
 
+    @inlinable
     @discardableResult
     public mutating func repeated<V: WireValue>(
         _ number: Int, _ name: StaticString, _ values: inout [V], always: Bool, itemsMax: Int, _ limit: FieldLimit
@@ -209,7 +235,8 @@ public struct ProtobufReader: FieldWalker {
     }
 
     /// Numbers of a repeated field may be packed into one field, or not: readers accept both.
-    private static func forEachPacked(
+    @usableFromInline
+    static func forEachPacked(
         _ packed: ProtobufValue, _ body: (ProtobufValue) throws(ChatError) -> Void
     ) throws(ChatError) {
         var position = 0
@@ -257,6 +284,7 @@ public struct ProtobufReader: FieldWalker {
         } catch { throw error.inside(name) }
     }
 
+    @inlinable
     @discardableResult
     public mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,

@@ -13,14 +13,33 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
 
     init() {}
 
+    /// The bytes that `write` writes; none when it fails.
+    @usableFromInline
+    static func bytes(_ write: (inout ProtobufWriter) throws(ChatError) -> Void) throws(ChatError) -> [UInt8] {
+        try written(write)
+    }
+
+    /// Appends the bytes that `write` writes.
+    @usableFromInline
+    static func append(to bytes: inout [UInt8], _ write: (inout ProtobufWriter) throws(ChatError) -> Void)
+        throws(ChatError)
+    {
+        var writer = ProtobufWriter()
+        defer { writer.buffer.free() }
+        try write(&writer)
+        bytes.append(contentsOf: writer.buffer.bytes)
+    }
+
     // MARK: Structure
 
+    @usableFromInline
     struct Outer {
         var start: Int
         var lastNumber: Int
     }
 
     /// Begins a nested message behind one byte for its length. The result is for `endMessage`.
+    @usableFromInline
     mutating func beginMessage() -> Outer {
         buffer.append(0)
         defer { lastNumber = 0 }
@@ -28,6 +47,7 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
     }
 
     /// Writes the length of what has been written since; a length of more than a byte moves the content.
+    @usableFromInline
     mutating func endMessage(_ outer: Outer) {
         var (length, place) = (buffer.count - outer.start, outer.start - 1)
         let more = Varint.count(UInt64(length)) - 1
@@ -41,7 +61,8 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
         lastNumber = outer.lastNumber
     }
 
-    private mutating func append(tag number: Int, _ type: ProtobufWireType) {
+    @usableFromInline
+    mutating func append(tag number: Int, _ type: ProtobufWireType) {
         assert(number >= lastNumber, "a walk names field \(number) after field \(lastNumber)")
         lastNumber = number
         append(varint: UInt64(number) << 3 | UInt64(type.rawValue))
@@ -49,6 +70,7 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
 
     // MARK: Scalars
 
+    @usableFromInline
     mutating func append(varint value: UInt64) {
         var rest = value
         while rest >= 0x80 {
@@ -62,6 +84,7 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
         withUnsafeBytes(of: value.littleEndian) { buffer.append(contentsOf: $0) }
     }
 
+    @usableFromInline
     mutating func append(string: String) {
         var string = string
         string.withUTF8 { utf8 in
@@ -77,27 +100,33 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
 
     // MARK: Fields
 
-    private mutating func write<V: WireValue>(_ number: Int, _ value: V) throws(ChatError) {
+    @inlinable
+    mutating func write<V: WireValue>(_ number: Int, _ value: V) throws(ChatError) {
         append(tag: number, V.protobufType)
         try value.writeProtobuf(to: &self)
     }
 
+    @inlinable
     public mutating func required<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit
     ) throws(ChatError) { try write(number, value) }
 
+    @inlinable
     public mutating func optional<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V?, _ limit: FieldLimit
     ) throws(ChatError) { if let value { try write(number, value) } }
 
+    @inlinable
     public mutating func defaulted<V: WireValue & Equatable>(
         _ number: Int, _ name: StaticString, _ value: inout V, default fallback: V, _ limit: FieldLimit
     ) throws(ChatError) { if value != fallback { try write(number, value) } }
 
+    @inlinable
     public mutating func shown<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit
     ) throws(ChatError) { if !value.isZero { try write(number, value) } }
 
+    @inlinable
     @discardableResult
     public mutating func repeated<V: WireValue>(
         _ number: Int, _ name: StaticString, _ values: inout [V], always: Bool, itemsMax: Int, _ limit: FieldLimit
@@ -121,6 +150,7 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
         for count in counts { try write(number, count) }
     }
 
+    @inlinable
     @discardableResult
     public mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,

@@ -84,36 +84,43 @@ extension FieldWalker {
 
 extension FieldWalker {
     /// A required field without a limit.
+    @inlinable
     public mutating func required<V: WireValue>(_ number: Int, _ name: StaticString, _ value: inout V)
         throws(ChatError)
     { try required(number, name, &value, .none) }
 
     /// An optional field without a limit.
+    @inlinable
     public mutating func optional<V: WireValue>(_ number: Int, _ name: StaticString, _ value: inout V?)
         throws(ChatError)
     { try optional(number, name, &value, .none) }
 
     /// A defaulted field without a limit.
+    @inlinable
     public mutating func defaulted<V: WireValue & Equatable>(
         _ number: Int, _ name: StaticString, _ value: inout V, default fallback: V
     ) throws(ChatError) { try defaulted(number, name, &value, default: fallback, .none) }
 
     /// A shown field without a limit.
+    @inlinable
     public mutating func shown<V: WireValue>(_ number: Int, _ name: StaticString, _ value: inout V) throws(ChatError) {
         try shown(number, name, &value, .none)
     }
 
     /// A list that is written in JSON only when it is not empty.
+    @inlinable
     public mutating func repeated<V: WireValue>(
         _ number: Int, _ name: StaticString, _ values: inout [V], itemsMax: Int = .max, _ limit: FieldLimit = .none
     ) throws(ChatError) { try repeated(number, name, &values, always: false, itemsMax: itemsMax, limit) }
 
     /// A list that is always written in JSON.
+    @inlinable
     public mutating func list<V: WireValue>(
         _ number: Int, _ name: StaticString, _ values: inout [V], itemsMax: Int = .max, _ limit: FieldLimit = .none
     ) throws(ChatError) { try repeated(number, name, &values, always: true, itemsMax: itemsMax, limit) }
 
     /// One case of a choice whose JSON name is also its name in the schema.
+    @inlinable
     @discardableResult
     public mutating func choice<V: WireValue>(
         _ number: Int, _ name: StaticString, _ current: () -> V?, _ set: (V) -> Void
@@ -123,6 +130,7 @@ extension FieldWalker {
 extension FieldWalker {
     /// A list that is absent or there: nil is not written, an empty one is in JSON. Protobuf has no empty lists, so
     /// they are read as nil there.
+    @inlinable
     public mutating func repeatedIfAny<V: WireValue>(
         _ number: Int, _ name: StaticString, _ values: inout [V]?
     ) throws(ChatError) {

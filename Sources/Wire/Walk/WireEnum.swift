@@ -9,7 +9,7 @@ public protocol WireEnum: WireValue, RawRepresentable, CaseIterable, Equatable w
 }
 
 extension WireEnum {
-    public static var protobufType: ProtobufWireType { .varint }
+    @inlinable public static var protobufType: ProtobufWireType { .varint }
     public static var schemaName: String { String(describing: Self.self) }
 
     public func writeJSON(to writer: inout JSONWriter) { writer.append(string: rawValue) }
@@ -17,7 +17,9 @@ extension WireEnum {
         guard let known = Self(exactly: try value.string()), known.number > 0 else { throw unknown }
         return known
     }
+    @inlinable
     public func writeProtobuf(to writer: inout ProtobufWriter) { writer.append(varint: UInt64(clamping: number)) }
+    @inlinable
     public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> Self {
         let number = try value.varint()
         for known in allCases where UInt64(clamping: known.number) == number { return known }
@@ -28,7 +30,7 @@ extension WireEnum {
         return schemaName
     }
 
-    private static var unknown: ChatError {
+    @usableFromInline static var unknown: ChatError {
         ChatError(.badParameter, "must be one of \(allCases.map(\.rawValue).joined(separator: ", "))")
     }
 }
@@ -43,17 +45,20 @@ public protocol WireOpenEnum: WireValue {
 public protocol WireCode: WireValue, RawRepresentable, Equatable where RawValue == Int {}
 
 extension WireCode {
-    public static var protobufType: ProtobufWireType { .varint }
+    @inlinable public static var protobufType: ProtobufWireType { .varint }
 
     public func writeJSON(to writer: inout JSONWriter) { writer.append(integer: Int64(rawValue)) }
     public static func readJSON(_ value: JSONValue) throws(ChatError) -> Self { try checked(value.int64()) }
+    @inlinable
     public func writeProtobuf(to writer: inout ProtobufWriter) { Int64(rawValue).writeProtobuf(to: &writer) }
+    @inlinable
     public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> Self {
         try checked(Int64.readProtobuf(value))
     }
     public static func describe(in schema: inout SchemaWriter) -> String { "int32" }
 
-    private static func checked(_ number: Int64) throws(ChatError) -> Self {
+    @inlinable
+    static func checked(_ number: Int64) throws(ChatError) -> Self {
         guard let known = Self(rawValue: Int(truncatingIfNeeded: number)) else { throw .wrongType("a known code") }
         return known
     }

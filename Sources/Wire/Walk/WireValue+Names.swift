@@ -10,16 +10,18 @@ public protocol WireName: WireValue {
 }
 
 extension WireName {
-    public static var protobufType: ProtobufWireType { .lengthDelimited }
+    @inlinable public static var protobufType: ProtobufWireType { .lengthDelimited }
 
     public func writeJSON(to writer: inout JSONWriter) { writer.append(string: text) }
     public static func readJSON(_ value: JSONValue) throws(ChatError) -> Self { try checked(value.string()) }
-    public func writeProtobuf(to writer: inout ProtobufWriter) { writer.append(string: text) }
+    @inlinable public func writeProtobuf(to writer: inout ProtobufWriter) { writer.append(string: text) }
+    @inlinable
     public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> Self { try checked(value.string()) }
     public static func describe(in schema: inout SchemaWriter) -> String { "string" }
 
     /// - Throws: 413 over 64 bytes, 414 for another breach of the rule.
-    private static func checked(_ text: String) throws(ChatError) -> Self {
+    @inlinable
+    static func checked(_ text: String) throws(ChatError) -> Self {
         if let name = Self(text) { return name }
         guard text.utf8.count <= Limits.opaqueIDBytes else {
             throw .tooLong(text.utf8.count, max: Limits.opaqueIDBytes)

@@ -2,8 +2,8 @@ import ChatModel
 
 extension String: WireValue {
     public static var blank: String { "" }
-    public static var protobufType: ProtobufWireType { .lengthDelimited }
-    public var isZero: Bool { isEmpty }
+    @inlinable public static var protobufType: ProtobufWireType { .lengthDelimited }
+    @inlinable public var isZero: Bool { isEmpty }
 
     public func violation(of limit: FieldLimit) -> ChatError? {
         switch limit {
@@ -25,8 +25,8 @@ extension String: WireValue {
 
 extension Bool: WireValue {
     public static var blank: Bool { false }
-    public static var protobufType: ProtobufWireType { .varint }
-    public var isZero: Bool { !self }
+    @inlinable public static var protobufType: ProtobufWireType { .varint }
+    @inlinable public var isZero: Bool { !self }
 
     public func writeJSON(to writer: inout JSONWriter) { writer.append(literal: self ? "true" : "false") }
     public static func readJSON(_ value: JSONValue) throws(ChatError) -> Bool { try value.bool() }
@@ -37,8 +37,8 @@ extension Bool: WireValue {
 
 extension Int64: WireValue {
     public static var blank: Int64 { 0 }
-    public static var protobufType: ProtobufWireType { .varint }
-    public var isZero: Bool { self == 0 }
+    @inlinable public static var protobufType: ProtobufWireType { .varint }
+    @inlinable public var isZero: Bool { self == 0 }
 
     public func violation(of limit: FieldLimit) -> ChatError? {
         guard case .integers(let low, let high) = limit, self < low || self > high else { return nil }
@@ -56,8 +56,8 @@ extension Int64: WireValue {
 
 extension UInt64: WireValue {
     public static var blank: UInt64 { 0 }
-    public static var protobufType: ProtobufWireType { .varint }
-    public var isZero: Bool { self == 0 }
+    @inlinable public static var protobufType: ProtobufWireType { .varint }
+    @inlinable public var isZero: Bool { self == 0 }
 
     public func writeJSON(to writer: inout JSONWriter) { writer.append(integer: self) }
     public static func readJSON(_ value: JSONValue) throws(ChatError) -> UInt64 { try value.uint64() }
@@ -68,8 +68,8 @@ extension UInt64: WireValue {
 
 extension UInt32: WireValue {
     public static var blank: UInt32 { 0 }
-    public static var protobufType: ProtobufWireType { .varint }
-    public var isZero: Bool { self == 0 }
+    @inlinable public static var protobufType: ProtobufWireType { .varint }
+    @inlinable public var isZero: Bool { self == 0 }
 
     public func writeJSON(to writer: inout JSONWriter) { writer.append(integer: UInt64(self)) }
     public static func readJSON(_ value: JSONValue) throws(ChatError) -> UInt32 { try narrowed(value.uint64()) }
@@ -85,8 +85,8 @@ extension UInt32: WireValue {
 
 extension Double: WireValue {
     public static var blank: Double { 0 }
-    public static var protobufType: ProtobufWireType { .fixed64 }
-    public var isZero: Bool { self == 0 }
+    @inlinable public static var protobufType: ProtobufWireType { .fixed64 }
+    @inlinable public var isZero: Bool { self == 0 }
 
     public func violation(of limit: FieldLimit) -> ChatError? {
         guard case .numbers(let low, let high) = limit, !(self >= low && self <= high) else { return nil }
@@ -107,8 +107,8 @@ extension Double: WireValue {
 /// Binary data: base64 (RFC 4648, section 4, with padding) in JSON, `bytes` in protobuf.
 extension [UInt8]: WireValue {
     public static var blank: [UInt8] { [] }
-    public static var protobufType: ProtobufWireType { .lengthDelimited }
-    public var isZero: Bool { isEmpty }
+    @inlinable public static var protobufType: ProtobufWireType { .lengthDelimited }
+    @inlinable public var isZero: Bool { isEmpty }
 
     public func violation(of limit: FieldLimit) -> ChatError? {
         switch limit {
@@ -129,8 +129,8 @@ extension [UInt8]: WireValue {
 
 extension Timestamp: WireValue {
     public static var blank: Timestamp { Timestamp(0) }
-    public static var protobufType: ProtobufWireType { .varint }
-    public var isZero: Bool { milliseconds == 0 }
+    @inlinable public static var protobufType: ProtobufWireType { .varint }
+    @inlinable public var isZero: Bool { milliseconds == 0 }
 
     public func violation(of limit: FieldLimit) -> ChatError? { milliseconds.violation(of: limit) }
 
@@ -145,8 +145,8 @@ extension Timestamp: WireValue {
 
 extension Int: WireValue {
     public static var blank: Int { 0 }
-    public static var protobufType: ProtobufWireType { .varint }
-    public var isZero: Bool { self == 0 }
+    @inlinable public static var protobufType: ProtobufWireType { .varint }
+    @inlinable public var isZero: Bool { self == 0 }
 
     public func violation(of limit: FieldLimit) -> ChatError? { Int64(self).violation(of: limit) }
 

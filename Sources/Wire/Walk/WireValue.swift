@@ -27,8 +27,8 @@ public protocol WireValue: Sendable {
 }
 
 extension WireValue {
-    public var isZero: Bool { false }
-    public func violation(of limit: FieldLimit) -> ChatError? { nil }
+    @inlinable public var isZero: Bool { false }
+    @inlinable public func violation(of limit: FieldLimit) -> ChatError? { nil }
 }
 
 /// A structure with fields: an object in JSON, a message in protobuf.
@@ -41,7 +41,7 @@ public protocol WireMessage: WireValue {
 }
 
 extension WireMessage {
-    public static var protobufType: ProtobufWireType { .lengthDelimited }
+    @inlinable public static var protobufType: ProtobufWireType { .lengthDelimited }
     public static var schemaName: String { String(describing: Self.self) }
 
     public func writeJSON(to writer: inout JSONWriter) throws(ChatError) {
@@ -58,6 +58,7 @@ extension WireMessage {
         return message
     }
 
+    @inlinable
     public func writeProtobuf(to writer: inout ProtobufWriter) throws(ChatError) {
         var copy = self
         let outer = writer.beginMessage()
@@ -65,6 +66,7 @@ extension WireMessage {
         writer.endMessage(outer)
     }
 
+    @inlinable
     public static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> Self {
         var reader = try value.message()
         var message = Self.blank
