@@ -8,10 +8,12 @@ struct InputShare {
     /// For how long a turn takes input.
     static let nanoseconds = EventLoop.shareNanoseconds
     /// The same, as long as jobs are left over from one turn to the next: what is under way goes before what is new.
-    static let shortNanoseconds = nanoseconds / 8
-    /// So many are taken as long as the thread itself has not run for the time of a share: one that had to wait for a CPU
+    static let shortNanoseconds = nanoseconds / 4
+    /// So many are taken as long as the thread itself has not run for the time of the share: one that had to wait for a CPU
     /// has done nothing meanwhile, and each who is put off costs three system calls and waits for another turn.
     static let takenMin = 16
+    /// But not beyond that time: a thread also waits for pages of memory and for locks.
+    static let lateNanosecondsMax = 8 * nanoseconds
     /// As many may go on in any case.
     private static let resumedMin = 64
 
@@ -37,8 +39,10 @@ struct InputShare {
             return true
         }
         guard !isOver else { return false }
-        let isInTime = now - began.now < (isShort ? Self.shortNanoseconds : Self.nanoseconds)
-        guard isInTime || takenInTurn < Self.takenMin && used() - began.used < Self.nanoseconds else {
+        let (share, elapsed) = (isShort ? Self.shortNanoseconds : Self.nanoseconds, now - began.now)
+        let mayBeLate = takenInTurn < Self.takenMin && elapsed < Self.lateNanosecondsMax
+        // A clock of the thread that fails says 0.
+        guard elapsed < share || mayBeLate && used() &- began.used < share else {
             isOver = true
             return false
         }

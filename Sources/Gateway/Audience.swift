@@ -19,6 +19,9 @@ final class Audience {
     private var fanOut = FanOut<LaneFrame>()
     private var pieces = FramePieces()
     private var waitingBytes = 0
+    /// While viewers are written to nobody comes, goes or is settled: release builds do not check that `fanOut` is used once
+    /// at a time.
+    private var isWalking = false
 
     /// Whether the lane has it in its list of those that have frames to give.
     var isActive = false
@@ -45,6 +48,7 @@ final class Audience {
 
     /// The connection sees what is appended from now on.
     func add(_ connection: ClientConnection) {
+        precondition(!isWalking, "a viewer came in the middle of a round")
         connection.views[room] = viewers.count
         viewers.append(connection)
         targets.append(connection.tcp.writeTarget)
@@ -53,6 +57,7 @@ final class Audience {
 
     /// The viewer at `index` has left and gets nothing more; the last one takes its place.
     func remove(_ index: Int) {
+        precondition(!isWalking, "a viewer left in the middle of a round")
         let last = viewers.removeLast()
         let target = targets.removeLast()
         fanOut.remove(index)
@@ -65,6 +70,7 @@ final class Audience {
 
     /// Gives the viewer at `index` what it lacks, before something that is for it alone.
     func settle(_ index: Int) {
+        precondition(!isWalking, "a viewer was settled in the middle of a round")
         guard !fanOut.isIdle else { return }
         let frames = fanOut.take(index)
         if !frames.isEmpty { viewers[index].give(frames) }
@@ -115,6 +121,8 @@ final class Audience {
         var pieces = exchange(&self.pieces, with: FramePieces())
         if pieces.isEmpty { pieces = FramePieces(of: frames) }
         var sentBytes = 0
+        isWalking = true
+        defer { isWalking = false }
         let given = targets.withUnsafeBufferPointer { targets in
             fanOut.walk(atMost: limit) { index, from in
                 var from = from

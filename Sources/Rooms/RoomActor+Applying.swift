@@ -68,7 +68,7 @@ extension RoomActor {
         case .roomChanged:
             turn.roomChange = stamp.index
             publishSilence()
-            desk.window.highPerSecond = Self.highPerSecond(state.highPerSecond, context.policy)
+            desk.window.highPerSecond = Self.highPerSecond(inPlace(&state) { $0.highPerSecond }, context.policy)
         case .keepCopies(let copies):
             rows.copies = copies
         case .append(let message, let key):

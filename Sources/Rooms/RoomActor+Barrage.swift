@@ -130,7 +130,7 @@ extension RoomActor {
 
     /// Gateways are told when the room is muted and when it is no more.
     func publishSilence() {
-        let isMuted = state.isMuted
+        let isMuted = inPlace(&state) { $0.isMuted }
         guard isMuted != desk.toldMuted else { return }
         desk.toldMuted = isMuted
         if !presence.lanes.isEmpty { stream.publishToEverybody(.silence(isMuted)) }

@@ -48,22 +48,23 @@ extension InputShare {
     @Test func `while jobs are left over a share is short`() {
         var share = InputShare()
         _ = share.endTurn(areJobsLeft: true)
-        let end = InputShare.shortNanoseconds
-        let times = Array(repeating: 0, count: InputShare.takenMin) + [end - 1, end]
-        #expect(times.map { share.take(atNanoseconds: $0) }.filter { !$0 }.count == 1)
+        let times = [0, InputShare.shortNanoseconds - 1, InputShare.shortNanoseconds]
+        #expect(times.map { share.take(atNanoseconds: $0) } == [true, true, false])
         _ = share.endTurn(areJobsLeft: false)
-        #expect(times.allSatisfy { share.take(atNanoseconds: $0) })
+        #expect(times.map { share.take(atNanoseconds: $0) } == [true, true, true])
     }
 
     @Test func `a thread that had to wait for a CPU takes some all the same`() {
         var share = InputShare()
-        let late = InputShare.nanoseconds * 100
+        let late = InputShare.lateNanosecondsMax - 1
         let times = [0] + Array(repeating: late, count: InputShare.takenMin)
         #expect(times.map { share.take(atNanoseconds: $0) { 0 } } == times.indices.map { $0 < InputShare.takenMin })
+        // One that has run for the time of the share takes none, and nobody takes any much later.
         _ = share.endTurn(areJobsLeft: true)
-        // And one that has run for the time takes none.
-        let used = [0, InputShare.nanoseconds - 1, InputShare.nanoseconds]
+        let used = [0, InputShare.shortNanoseconds - 1, InputShare.shortNanoseconds]
         #expect(used.map { used in share.take(atNanoseconds: used == 0 ? 0 : late) { used } } == [true, true, false])
+        _ = share.endTurn(areJobsLeft: false)
+        #expect([0, late + 1].map { share.take(atNanoseconds: $0) { 0 } } == [true, false])
     }
 
     @Test func `some go on however few a share served`() {
