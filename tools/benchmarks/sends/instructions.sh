@@ -3,7 +3,7 @@
 # cost what. Times on a shared machine differ by a tenth from run to run; this count does by a hundredth.
 #
 # One node runs under callgrind, and 100 senders send one message after the other: each has a turn, a save and a push of
-# its own. What one costs is the difference between two rates, so that what a node does without being asked is not in it.
+# its own. The price of one is the difference between two rates: a node's work that nobody asked for is not in it.
 # Then at full speed, where turns are shared (as callgrind has threads take turns, saves are larger than they would be).
 # The threads' files stay in the directory that is printed, for callgrind_annotate.
 set -euo pipefail
