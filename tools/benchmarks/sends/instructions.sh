@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The instructions of a send on a whole node, counted by callgrind: where a turn's fixed price goes, and which functions
-# cost what. Times on a shared machine differ by a tenth from run to run; this count does by a hundredth.
+# cost what. Times on a shared machine differ by a tenth from run to run; this count does by some hundredths.
 #
 # One node runs under callgrind, and 100 senders send one message after the other: each has a turn, a save and a push of
 # its own. The price of one is the difference between two rates: a node's work that nobody asked for is not in it.
-# Then at full speed, where turns are shared (as callgrind has threads take turns, saves are larger than they would be).
+# Then at full speed, where turns are shared, with all that the node does besides. (callgrind runs one thread at a time.)
 # The threads' files stay in the directory that is printed, for callgrind_annotate.
 set -euo pipefail
 
@@ -43,7 +43,6 @@ int sigsuspend(const sigset_t *mask) { (void)mask; for (;;) pause(); }
 C
 mapfile -d '' -t command <"/proc/$node_pid/cmdline"
 mapfile -d '' -t environment <"/proc/$node_pid/environ"
-probes=$(node_field n1 probes)
 home=$(readlink "/proc/$node_pid/cwd")
 kill "$node_pid"
 while kill -0 "$node_pid" 2>/dev/null; do sleep 0.1; done
@@ -61,34 +60,23 @@ done
 control() { callgrind_control "$@" "$node_pid" >/dev/null 2>&1 || fail "callgrind_control $1 failed."; }
 control -i on
 
-# measure RATE: counts for so many seconds of that rate; prints the sends of that time.
+# measure RATE: counts while the senders connect, enter, send for so many seconds and leave; prints how much they sent.
 measure() {
-    local before after sends
-    "$bench_dir/sendload" --port "$node_port" --pid "$node_pid" --room-prefix sends --senders 100 --in-flight 16 \
-        --text 200 --seconds $((seconds + 12)) --rate "$1" "${key_options[@]}" --json >"$bench_dir/load.json" &
-    sleep 8
-    before=$(acked)
     control -z
-    sleep "$seconds"
-    after=$(acked)
+    "$bench_dir/sendload" --port "$node_port" --pid "$node_pid" --room-prefix sends --senders 100 --in-flight 16 \
+        --text 200 --seconds "$seconds" --rate "$1" "${key_options[@]}" --json >"$bench_dir/load.json"
     control -d
-    wait $!
-    sends=$((after - before))
-    say "$sends"
-}
-
-# acked: messages that the node has acked since it started.
-acked() {
-    curl -fs "http://$probes/metrics" | sed -n 's/^chatroom_sends_total{result="acked"} //p'
+    field acked <"$bench_dir/load.json"
 }
 
 # total PART: the instructions of all threads in it.
 total() { cat "$files/part.$1"-* | sed -n 's/^totals: //p' | awk '{ sum += $1 } END { printf "%.0f", sum }'; }
 
+# The first senders find rooms and files that nobody has used: they are not counted.
 sends=()
-for rate in "$low" "$high" 0; do sends+=("$(measure "$rate")"); done
-alone=$(awk -v a="$(total 1)" -v b="$(total 2)" -v n=$((sends[1] - sends[0])) 'BEGIN { printf "%.0f", (b - a) / n }')
-full=$(awk -v a="$(total 3)" -v n="${sends[2]}" 'BEGIN { printf "%.0f", a / n }')
+for rate in "$low" "$low" "$high" 0; do sends+=("$(measure "$rate")"); done
+alone=$(awk -v a="$(total 2)" -v b="$(total 3)" -v n=$((sends[2] - sends[1])) 'BEGIN { printf "%.0f", (b - a) / n }')
+full=$(awk -v a="$(total 4)" -v n="${sends[3]}" 'BEGIN { printf "%.0f", a / n }')
 machine
 say
 say '| a send | instructions, all threads |'
@@ -96,4 +84,4 @@ say '|---|---|'
 say "| alone in its turn | $(thousands "$alone") |"
 say "| at full speed | $(thousands "$full") |"
 say
-say "Its functions: callgrind_annotate --inclusive=yes $files/part.2-NN | swift demangle --simplified"
+say "Its functions: callgrind_annotate --inclusive=yes $files/part.3-NN | swift demangle --simplified"
