@@ -99,7 +99,7 @@ final class ShardPublisher {
             if room.assumeIsolated({ $0.publishTotals() }) {
                 totalsRooms.append(room)
             } else {
-                mark(room) { _ in }
+                mark(room, room.assumeIsolated { $0.takeDirt() })
             }
         }
     }

@@ -3,7 +3,7 @@ import Testing
 @testable import EventLoop
 
 extension InputShare {
-    /// Of a thread that always has a CPU.
+    /// The thread always has a CPU: its own time passes as the clock does.
     fileprivate mutating func take(atNanoseconds now: UInt64) -> Bool { take(atNanoseconds: now) { now } }
 }
 

@@ -50,6 +50,17 @@ import Testing
         }
     }
 
+    @Test func `a loop-bound value is changed where it lies, not in a copy`() async throws {
+        try await withLoop { loop in
+            let box = LoopBound([Int](repeating: 0, count: 1_000), loop: loop)
+            await loop.run {
+                let before = box.value.withUnsafeBufferPointer { $0.baseAddress }
+                box.value[0] = 1
+                #expect(box.value.withUnsafeBufferPointer { $0.baseAddress } == before)
+            }
+        }
+    }
+
     @Test func `a loop-bound value boxed on its loop is the shared object`() async throws {
         final class Unshared {
             var number = 0

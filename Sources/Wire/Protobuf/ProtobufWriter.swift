@@ -13,22 +13,19 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
 
     init() {}
 
-    /// The bytes that `write` writes; none when it fails.
+    // Inlinable code of other modules can call these two, and not those of `ByteWriter`, which nobody else knows.
+
+    /// As ``written(_:)``.
     @usableFromInline
     static func bytes(_ write: (inout ProtobufWriter) throws(ChatError) -> Void) throws(ChatError) -> [UInt8] {
         try written(write)
     }
 
-    /// Appends the bytes that `write` writes.
+    /// As ``append(to:_:)``.
     @usableFromInline
-    static func append(to bytes: inout [UInt8], _ write: (inout ProtobufWriter) throws(ChatError) -> Void)
-        throws(ChatError)
-    {
-        var writer = ProtobufWriter()
-        defer { writer.buffer.free() }
-        try write(&writer)
-        bytes.append(contentsOf: writer.buffer.bytes)
-    }
+    static func appendBytes(
+        to bytes: inout [UInt8], _ write: (inout ProtobufWriter) throws(ChatError) -> Void
+    ) throws(ChatError) { try append(to: &bytes, write) }
 
     // MARK: Structure
 
