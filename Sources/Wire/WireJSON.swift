@@ -85,7 +85,9 @@ public enum WireProtobuf {
     @inlinable
     public static func appendDelimited<M: WireMessage>(_ message: M, to bytes: inout [UInt8]) {
         do throws(ChatError) {
-            try ProtobufWriter.appendBytes(to: &bytes) { writer throws(ChatError) in try message.writeProtobuf(to: &writer) }
+            try ProtobufWriter.appendBytes(to: &bytes) { writer throws(ChatError) in
+                try message.writeProtobuf(to: &writer)
+            }
         } catch { assertionFailure("writing does not fail: \(error)") }
     }
 }
