@@ -75,7 +75,9 @@ public final class MembershipDriver {
         }
         self.sealer = sealer
         do throws(TransportError) {
-            sockets = try MembershipSockets(loop: loop, host: configuration.host, port: configuration.port)
+            sockets = try MembershipSockets(
+                loop: loop, host: configuration.host, port: configuration.port,
+                acceptsPerTurn: configuration.strangers.acceptsPerTurn)
         } catch {
             throw MembershipError(error)
         }
@@ -223,7 +225,8 @@ public final class MembershipDriver {
         guard !isClosed else { return connection.close() }
         let (id, host) = (ObjectIdentifier(connection), connection.remoteAddress)
         let admission = strangers.admit(
-            id, from: host, isKnown: isKnown(host), hasSpoken: false, at: loop.nowMilliseconds)
+            id, from: host, isKnown: isKnown(host), hasSpoken: false, at: loop.nowMilliseconds
+        ) { incoming[$0]?.hasUnreadInput ?? false }
         guard case .admitted(let displaced) = admission else { return connection.close() }
         if let displaced { incoming[displaced]?.end() }
         let exchange = StateExchange(

@@ -17,11 +17,13 @@ final class MembershipSockets {
     /// How often a port that the system chose for one protocol is tried for the other.
     private static let attempts = 32
 
-    init(loop: EventLoop, host: String, port: Int) throws(TransportError) {
+    init(loop: EventLoop, host: String, port: Int, acceptsPerTurn: Int) throws(TransportError) {
         let receivers = Receivers()
         var attempt = 1
         while true {
-            let listener = try TCPListener(loop: loop, host: host, port: port, reusePort: false) { connection in
+            let listener = try TCPListener(
+                loop: loop, host: host, port: port, reusePort: false, acceptsPerTurn: acceptsPerTurn
+            ) { connection in
                 guard let onConnection = receivers.onConnection else { return connection.close() }
                 onConnection(connection)
             }

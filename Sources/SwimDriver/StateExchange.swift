@@ -61,6 +61,9 @@ final class StateExchange: ConnectionHandler {
         connection.startReading()
     }
 
+    /// Whether the other one has said something that is not read yet.
+    var hasUnreadInput: Bool { connection.hasUnreadInput }
+
     /// Writes the one frame of this end.
     func send(_ sealed: [UInt8]) {
         var frame = Self.preface

@@ -13,6 +13,9 @@ public struct StrangerLimits: Sendable, Hashable {
     public var introduction = Duration.seconds(5)
     /// A stranger that has begun to speak is left alone for so long before it may be closed for another one's sake.
     public var patience = Duration.milliseconds(100)
+    /// So many connections are accepted in one turn of the loop. Each then has two turns to be read, or to write if it
+    /// is on the same loop, before as many others have come as one address has places.
+    public var acceptsPerTurn: Int { max(1, perAddress / 2) }
 
     public init() {}
 }
@@ -23,7 +26,9 @@ public struct StrangerLimits: Sendable, Hashable {
 /// A node says who it is within a few round trips, and who only sits there costs others a place. So where there is none
 /// left, the one that has waited for the longest goes: of the address of who comes, if that has too many, else of those
 /// of the same kind (known or not); first who has said nothing at all. The newcomer is refused only while all of them
-/// have begun to speak a moment ago. So however many hold connections open, a node that comes is heard.
+/// have begun to speak a moment ago. So however many hold connections open, a node that comes is heard. That needs two
+/// things of the caller: who has spoken and is not read yet counts as one who has spoken, and a turn accepts at most
+/// ``StrangerLimits/acceptsPerTurn``.
 public struct StrangerPlaces<ID: Hashable & Sendable>: Sendable {
     /// The decision about a connection.
     public enum Admission: Sendable, Hashable {
@@ -61,9 +66,12 @@ public struct StrangerPlaces<ID: Hashable & Sendable>: Sendable {
     ///   - isKnown: whether a node is known at that address.
     ///   - hasSpoken: whether something was read of it already.
     ///   - now: milliseconds of a clock that never goes back.
-    public mutating func admit(_ id: ID, from address: String, isKnown: Bool, hasSpoken: Bool, at now: UInt64)
-        -> Admission
-    {
+    ///   - hasUnreadInput: whether something of another one waits to be read. It is asked at most once of each that has,
+    ///     and once more of the one that goes.
+    public mutating func admit(
+        _ id: ID, from address: String, isKnown: Bool, hasSpoken: Bool, at now: UInt64,
+        hasUnreadInput: (ID) -> Bool = { _ in false }
+    ) -> Admission {
         var displaced: ID?
         let ofAddress = places.indices.filter { places[$0].address == address }
         let ofKind = places.indices.filter { places[$0].isKnown == isKnown }
@@ -71,7 +79,12 @@ public struct StrangerPlaces<ID: Hashable & Sendable>: Sendable {
             ofAddress.count >= limits.perAddress
             ? ofAddress : ofKind.count >= (isKnown ? limits.reserved : limits.places) ? ofKind : nil
         if let crowd {
-            let silent = crowd.first { places[$0].spokeAt == nil }
+            let silent = crowd.first {
+                guard places[$0].spokeAt == nil else { return false }
+                guard hasUnreadInput(places[$0].id) else { return true }
+                places[$0].spokeAt = now
+                return false
+            }
             let slow = crowd.first { places[$0].spokeAt.map { $0 + patience <= now } ?? false }
             guard let place = silent ?? slow else { return .refused }
             displaced = places.remove(at: place).id

@@ -141,6 +141,15 @@ public final class TCPConnection: LoopHandle {
         uv_read_stop(stream)
     }
 
+    /// Whether bytes of the peer wait to be read, which costs a system call.
+    public var hasUnreadInput: Bool {
+        checkOnLoop()
+        guard isOpen else { return false }
+        var descriptor: uv_os_fd_t = -1
+        let handle = UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_handle_t.self)
+        return uv_fileno(handle, &descriptor) == 0 && chatroom_has_input(descriptor) != 0
+    }
+
     private func readOn() {
         wantsInput = true
         if case .putOff = inputTurn { return }

@@ -12,7 +12,8 @@ internal import Glibc
 /// client sees a closed connection instead of silence, and the level-triggered poll does not report it for ever. If
 /// even that fails the listener rests for ``restMilliseconds``.
 public final class TCPListener: LoopHandle {
-    /// The most connections accepted in one turn, so that a flood does not starve the others of the loop.
+    /// The most connections accepted in one turn where nothing else is said, so that a flood does not starve the others
+    /// of the loop.
     public static let acceptsPerTurn = 64
 
     /// The pause after an accept that failed for lack of descriptors or memory.
@@ -25,6 +26,7 @@ public final class TCPListener: LoopHandle {
     private var reserve: Int32
     private let poll: UnsafeMutablePointer<uv_poll_t>
     private var restTimer: LoopTimer?
+    private let acceptsPerTurn: Int
     private let accept: (TCPConnection) -> Void
 
     /// Listens. On the loop only.
@@ -34,10 +36,11 @@ public final class TCPListener: LoopHandle {
     ///   - port: 0 lets the system choose.
     ///   - reusePort: Lets several loops of this user listen on one port; the system spreads the connections (SO_REUSEPORT).
     ///   - backlog: How many established connections may wait to be accepted.
+    ///   - acceptsPerTurn: The most connections accepted in one turn.
     ///   - accept: Called with each new connection, on the loop. It sets a handler and starts reading, or closes.
     public init(
         loop: EventLoop, host: String, port: Int, reusePort: Bool, backlog: Int = 1_024,
-        accept: @escaping (TCPConnection) -> Void
+        acceptsPerTurn: Int = TCPListener.acceptsPerTurn, accept: @escaping (TCPConnection) -> Void
     ) throws(TransportError) {
         loop.checkIsolated()
         let action = "listen on \(host):\(port)"
@@ -65,6 +68,7 @@ public final class TCPListener: LoopHandle {
         self.descriptor = descriptor
         self.poll = poll
         self.port = bound.port
+        self.acceptsPerTurn = acceptsPerTurn
         self.accept = accept
         reserve = chatroom_reserve_descriptor()
         super.init(loop: loop)
@@ -103,7 +107,7 @@ public final class TCPListener: LoopHandle {
     }
 
     private func acceptWaiting() {
-        for _ in 0..<Self.acceptsPerTurn {
+        for _ in 0..<acceptsPerTurn {
             // The callback may have closed the listener.
             guard !isClosing else { return }
             let accepted = chatroom_accept(descriptor)

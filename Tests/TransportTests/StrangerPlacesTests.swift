@@ -26,6 +26,31 @@ import Transport
         #expect(places.count == 4)
     }
 
+    @Test func `who has spoken and is not read yet is not taken for silent, and is asked once`() {
+        var places = places(limits())
+        for id in 1...3 { _ = places.admit(id, from: "x", isKnown: false, hasSpoken: false, at: 0) }
+        var asked: [Int] = []
+        func admit(_ id: Int, at now: UInt64) -> StrangerPlaces<Int>.Admission {
+            places.admit(id, from: "x", isKnown: false, hasSpoken: false, at: now) {
+                asked.append($0)
+                return $0 != 3
+            }
+        }
+        #expect(admit(4, at: 10) == .admitted(displaced: 3))
+        #expect(asked == [1, 2, 3])
+        // 1 and 2 have spoken at 10; so has 4, which is asked now.
+        #expect(admit(5, at: 109) == .refused)
+        #expect(asked == [1, 2, 3, 4])
+        #expect(admit(6, at: 110) == .admitted(displaced: 1))
+        #expect(asked == [1, 2, 3, 4])
+    }
+
+    @Test func `a turn accepts so few that nobody is displaced before two turns have passed`() {
+        let limits = StrangerLimits()
+        #expect(limits.acceptsPerTurn * 2 <= limits.perAddress)
+        #expect(self.limits(perAddress: 1).acceptsPerTurn == 1)
+    }
+
     @Test func `strangers take no place of nodes that are known, however many they are`() {
         var places = places(limits())
         for id in 0..<1_000 {

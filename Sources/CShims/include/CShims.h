@@ -61,6 +61,12 @@ int chatroom_outgoing_socket(int family, const struct sockaddr *source, socklen_
 /// value; a connection that failed before it was accepted is -ECONNABORTED.
 int chatroom_accept(int listener);
 
+/// Whether bytes of the peer wait to be read; 0 too where the peer has only ended.
+static inline int chatroom_has_input(int descriptor) {
+    char byte;
+    return recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 /// Sends what the system takes of the bytes at once. Returns how many it took or a negative errno value.
 static inline ssize_t chatroom_send(int descriptor, const void *bytes, size_t count) {
     ssize_t taken = send(descriptor, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
