@@ -232,6 +232,8 @@ public struct Message: Sendable, Hashable {
     }
 
     public var isRecalled: Bool { storage.fields.isRecalled }
+    /// Whether it shows something of the message that it answers.
+    public var hasExcerpt: Bool { storage.fields.replyTo?.excerpt != nil }
 
     public var seq: UInt64? { storage.fields.seq }
 

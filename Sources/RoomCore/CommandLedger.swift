@@ -2,9 +2,8 @@ import ChatModel
 
 /// The results of the commands of the last 10 minutes, so that a repeat changes nothing (PROTOCOL.md, "Retry").
 ///
-/// Kept posts come by the thousands a second: of them only key, seq, time and priority are held, in one table per
-/// minute, so that neither growing nor forgetting ever touches more than a minute's worth. They are bounded by what a
-/// room accepts in 10 minutes. For all other results the part that a repeat needs is held (`RememberedResult`), each
+/// Kept posts come by the thousands a second: of them only key, seq, time and priority are held, in a table of their own
+/// (`PostTable`). They are bounded by what a room accepts in 10 minutes. For all other results the part that a repeat needs is held (`RememberedResult`), each
 /// with a row in the catalogue; they are bounded in bytes for each user and for the room, and what is over a bound is
 /// forgotten before its time, which only its own repeat notices: it counts as a new command.
 struct CommandLedger: Sendable {
@@ -13,12 +12,6 @@ struct CommandLedger: Sendable {
         var time: Timestamp
         /// nil: it is not known any more, and taken from the repeat.
         var priority: Priority?
-    }
-
-    /// The results of one minute.
-    struct Minute: Sendable {
-        var number: Int64
-        var posts = PostTable()
     }
 
     private struct Expiring: Sendable {
@@ -35,8 +28,7 @@ struct CommandLedger: Sendable {
         var order = Fifo<Expiring>()
     }
 
-    /// Oldest first; at most 11.
-    private(set) var minutes: [Minute] = []
+    private(set) var posts = PostTable()
     private(set) var results: [CommandKey: CommandMemory] = [:]
     /// The size of the results.
     private(set) var bytes = 0
@@ -81,10 +73,8 @@ struct CommandLedger: Sendable {
 
     /// The post that this command became, if that is not too long ago.
     func post(_ key: CommandKey, at now: Timestamp) -> Post? {
-        for minute in minutes.reversed() {
-            if let post = minute.posts[key] { return Self.isForgotten(post.time, at: now) ? nil : post }
-        }
-        return nil
+        guard let post = posts[key], !Self.isForgotten(post.time, at: now) else { return nil }
+        return post
     }
 
     /// The remembered result of any other command, if that is not too long ago.
@@ -93,16 +83,7 @@ struct CommandLedger: Sendable {
         return memory.result
     }
 
-    mutating func remember(_ post: Post, of key: CommandKey) {
-        let number = post.time.milliseconds / Self.minute
-        if let last = minutes.last, last.number >= number {
-            minutes[minutes.count - 1].posts.set(post, of: key)
-        } else {
-            var minute = Minute(number: number)
-            minute.posts.set(post, of: key)
-            minutes.append(minute)
-        }
-    }
+    mutating func remember(_ post: Post, of key: CommandKey) { posts.set(post, of: key) }
 
     /// Remembers a result, and forgets what is over the bounds.
     /// - Returns: the keys of what was forgotten, whose rows must go; never `key`.
@@ -124,11 +105,7 @@ struct CommandLedger: Sendable {
 
     /// Forgets what is too old, a bounded amount at a time, and returns the keys whose rows must go.
     mutating func prune(at now: Timestamp) -> [CommandKey] {
-        if let oldest = minutes.first {
-            // The product does not overflow: the number came from dividing by as much.
-            let end = Timestamp(oldest.number * Self.minute).adding(milliseconds: Self.minute - 1)
-            if Self.isForgotten(end, at: now) { minutes.removeFirst() }
-        }
+        posts.prune(at: now)
         var forgotten: [CommandKey] = []
         while forgotten.count < Self.prunedAtOnceMax, let oldest = oldestOfAll(),
             let time = results[oldest]?.time, Self.isForgotten(time, at: now)
@@ -140,7 +117,7 @@ struct CommandLedger: Sendable {
     }
 
     /// The history of these posts is over.
-    mutating func forgetPosts() { minutes = [] }
+    mutating func forgetPosts() { posts = PostTable() }
 
     // MARK: - Ages
 
@@ -217,8 +194,6 @@ struct CommandLedger: Sendable {
         return nil
     }
 
-    /// Milliseconds.
-    private static let minute: Int64 = 60_000
     /// More than one, so that pruning keeps ahead of what is added.
     private static let prunedAtOnceMax = 8
     /// So that the orders of few are not cleared all the time.

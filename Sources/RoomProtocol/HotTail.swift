@@ -29,14 +29,14 @@ package struct HotTail {
         messages.append(message)
         sizes.append(Self.size(message))
         bytes += sizes[sizes.count - 1]
-        if message.quotes { quotes += 1 }
+        if message.hasExcerpt { quotes += 1 }
         if case .notification(let notification) = message.body, let reason = notification.event.putsOut {
             let cause = PutOut(reason, ext: notification.notifyExt)
             for target in notification.targets { kicks.note(target.user, at: message.time, cause) }
         }
         while messages.count - head > Self.messagesMax || (bytes > Self.bytesMax && messages.count - head > 1) {
             bytes -= sizes[head]
-            if messages[head].quotes { quotes -= 1 }
+            if messages[head].hasExcerpt { quotes -= 1 }
             head += 1
             isFull = true
         }
@@ -84,7 +84,7 @@ package struct HotTail {
     package mutating func removeQuotes(of isGone: (UInt64) -> Bool) {
         guard quotes > 0 else { return }
         for index in head..<messages.count {
-            guard messages[index].quotes, let reply = messages[index].replyTo, isGone(reply.seq) else { continue }
+            guard messages[index].hasExcerpt, let reply = messages[index].replyTo, isGone(reply.seq) else { continue }
             messages[index].replyTo = reply.withoutExcerpt
             resize(index)
             quotes -= 1
@@ -127,7 +127,7 @@ package struct HotTail {
                 bytes + Self.size(message) <= Self.bytesMax
             else { break }
             bytes += Self.size(message)
-            if message.quotes { quotes += 1 }
+            if message.hasExcerpt { quotes += 1 }
             added.append(message)
             next -= 1
         }
@@ -159,13 +159,9 @@ package struct HotTail {
             }
         default: size += 500
         }
-        if message.quotes { size += Limits.excerptBytes }
+        if message.hasExcerpt { size += Limits.excerptBytes }
         return size
     }
-}
-
-extension Message {
-    fileprivate var quotes: Bool { replyTo?.excerpt != nil }
 }
 
 extension EventCode {

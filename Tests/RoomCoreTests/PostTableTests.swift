@@ -10,8 +10,8 @@ import Testing
         CommandLedger.Post(seq: seq, time: Timestamp(Int64(seq)), priority: .normal)
     }
 
-    /// From none over one part (256) to many parts that have grown.
-    @Test(arguments: [0, 1, 6, 7, 255, 256, 257, 5000] as [UInt64])
+    /// From none over one part that grows (3,072 at most) to many parts.
+    @Test(arguments: [0, 1, 6, 7, 3_071, 3_072, 3_073, 50_000] as [UInt64])
     func `what was put in is found, and nothing else`(count: UInt64) {
         var table = PostTable()
         for number in 0..<count { table.set(post(number + 1), of: key(number)) }
@@ -51,6 +51,71 @@ import Testing
         table.set(post(2), of: key(2))
         #expect(copy[key(2)] == nil)
         #expect(copy.count == 1)
+    }
+
+    private func post(_ seq: UInt64, seconds: Int64) -> CommandLedger.Post {
+        CommandLedger.Post(seq: seq, time: Timestamp(seconds * 1_000), priority: .normal)
+    }
+
+    /// A thousand posts a minute for an hour, and then hardly any: at most 14 minutes' worth is here, and after a while none.
+    @Test func `what is forgotten goes, soon while posts come and one part a command when they do not`() {
+        var table = PostTable()
+        var seq: UInt64 = 0
+        for second in 0..<3_600 as Range<Int64> {
+            for _ in 0..<(1_000 / 60) {
+                seq += 1
+                table.set(post(seq, seconds: second), of: key(seq))
+                table.prune(at: Timestamp(second * 1_000))
+            }
+            #expect(table.count <= 1_000 * 14)
+        }
+        let last = seq
+        for number in (last - 9_600 + 1)...last { #expect(table[key(number)]?.seq == number) }
+        for command in 0..<100 as Range<Int64> { table.prune(at: Timestamp((3_600 + 721 + command) * 1_000)) }
+        #expect(table.count == 0)
+        #expect(table[key(last)] == nil)
+        table.set(post(last + 1, seconds: 5_000), of: key(1))
+        #expect(table[key(1)]?.seq == last + 1)
+    }
+
+    /// The naive model is a dictionary. Times go forward by leaps, keys come again, and parts split.
+    @Test(arguments: Seed.seeds(6))
+    func `it has all that is not forgotten, as a dictionary would`(seed: UInt64) {
+        var random = Seed(seed)
+        var (table, model): (PostTable, [CommandKey: CommandLedger.Post]) = (PostTable(), [:])
+        var milliseconds: Int64 = 0
+        for seq in 1...30_000 as ClosedRange<UInt64> {
+            if random.next() % 5_000 == 0 { milliseconds += Int64(random.next() % 900_000) }
+            milliseconds += Int64(random.next() % 100)
+            let now = Timestamp(milliseconds)
+            if random.next() % 8 > 0 { table.prune(at: now) }
+            let isOld = random.next() % 16 == 0
+            let key = key(isOld ? random.next() % seq : seq)
+            let post = CommandLedger.Post(seq: seq, time: now, priority: nil)
+            table.set(post, of: key)
+            model[key] = post
+            for _ in 0..<3 {
+                let asked = self.key(random.next() % (seq + 10))
+                let (found, expected) = (table[asked], model[asked])
+                if let expected, !CommandLedger.isForgotten(expected.time, at: now) {
+                    #expect(found == expected)
+                } else {
+                    #expect(found == nil || found == expected)
+                }
+            }
+        }
+        #expect(table.count <= model.count)
+    }
+
+    /// A replica that has just begun does not know what time it is, and a row that is damaged may have any.
+    @Test func `a post from the future removes nothing`() {
+        var table = PostTable()
+        for number in 1...5_000 as ClosedRange<UInt64> { table.set(post(number, seconds: 1), of: key(number)) }
+        table.set(CommandLedger.Post(seq: 9_999, time: Timestamp(.max), priority: nil), of: key(9_999))
+        for number in 5_001...20_000 as ClosedRange<UInt64> { table.set(post(number, seconds: 1), of: key(number)) }
+        for number in 1...20_000 as ClosedRange<UInt64> where number != 9_999 {
+            #expect(table[key(number)]?.seq == number)
+        }
     }
 
     /// A row of history that is damaged may say so.

@@ -72,9 +72,7 @@ extension RoomState {
 extension CommandLedger {
     func livePosts(at now: Timestamp) -> [CommandKey: Post] {
         var live: [CommandKey: Post] = [:]
-        for minute in minutes {
-            for (key, post) in minute.posts.entries where !Self.isForgotten(post.time, at: now) { live[key] = post }
-        }
+        for (key, post) in posts.entries where !Self.isForgotten(post.time, at: now) { live[key] = post }
         return live
     }
 }

@@ -54,9 +54,10 @@ public struct ProtobufReader: FieldWalker {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
     private var isAscending = true
-    /// The field at `position`, when it has been looked at, and its end: a field that is absent is told by the next one, which
-    /// is then not read again.
+    /// The field at `position`, when it has been looked at, and its end.
     private var upcoming: (number: UInt64, value: ProtobufValue, end: Int)?
+    /// Fields of lesser numbers do not come any more. Most fields of most messages are absent, and are told by this.
+    @usableFromInline var least: UInt64 = 0
 
     /// Checks the framing of the whole message, without going into nested ones.
     /// - Throws: 400 when it is broken.
@@ -138,8 +139,13 @@ public struct ProtobufReader: FieldWalker {
         }
     }
 
-    @usableFromInline
+    @inlinable
     mutating func find(_ number: Int) -> ProtobufValue? {
+        UInt64(truncatingIfNeeded: number) < least ? nil : search(number)
+    }
+
+    @usableFromInline
+    mutating func search(_ number: Int) -> ProtobufValue? {
         var found: ProtobufValue?
         if !isAscending { rewind() }
         while let field = look() {
@@ -155,15 +161,20 @@ public struct ProtobufReader: FieldWalker {
 
     private mutating func look() -> (number: UInt64, value: ProtobufValue, end: Int)? {
         if let upcoming { return upcoming }
-        guard position < bytes.count else { return nil }
+        guard position < bytes.count else {
+            if isAscending { least = .max }
+            return nil
+        }
         var end = position
         guard let field = Self.next(bytes, at: &end, enforcesLimits: enforcesLimits) else { return nil }
         upcoming = (field.number, field.value, end)
+        if isAscending { least = field.number }
         return upcoming
     }
 
     private mutating func pass(_ end: Int) { (position, upcoming) = (end, nil) }
 
+    /// Only where fields do not ascend.
     private mutating func rewind() { (position, upcoming) = (0, nil) }
 
     @inlinable
@@ -213,7 +224,8 @@ public struct ProtobufReader: FieldWalker {
     public mutating func repeated<V: WireValue>(
         _ number: Int, _ name: StaticString, _ values: inout [V], always: Bool, itemsMax: Int, _ limit: FieldLimit
     ) throws(ChatError) -> Bool {
-        values.removeAll()
+        if !values.isEmpty { values.removeAll() }
+        if UInt64(truncatingIfNeeded: number) < least { return false }
         do throws(ChatError) {
             var items: [V] = []
             let enforcesLimits = enforcesLimits

@@ -15,7 +15,20 @@ public enum Varint {
 
     /// Reads the number at `position` and moves behind it. Returns nil at the end of the bytes and for a number of
     /// more than 64 bits.
+    @inline(__always)
     public static func read(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> UInt64? {
+        // Nearly all tags and lengths are one byte.
+        guard position >= 0, position < bytes.count else { return nil }
+        let byte = bytes[position]
+        guard byte >= 0x80 else {
+            position += 1
+            return UInt64(byte)
+        }
+        return readLong(bytes, at: &position)
+    }
+
+    @usableFromInline
+    static func readLong(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> UInt64? {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while position >= 0, position < bytes.count {
