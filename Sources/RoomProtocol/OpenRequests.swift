@@ -36,6 +36,24 @@ public struct OpenRequests: Sendable {
         var request: UInt32
     }
 
+    /// The calls of one key, oldest first: nearly always one.
+    private struct Numbers {
+        /// 0: none yet. Calls count from 1.
+        private(set) var first: UInt64 = 0
+        private var others: [UInt64] = []
+
+        var isSingle: Bool { others.isEmpty }
+
+        mutating func append(_ number: UInt64) {
+            if first == 0 { first = number } else { others.append(number) }
+        }
+
+        /// - Precondition: there are others.
+        mutating func remove(_ number: UInt64) {
+            if first == number { first = others.removeFirst() } else { others.removeAll { $0 == number } }
+        }
+    }
+
     private struct OpenRequest {
         var call: RoomRequest
         var shard: ShardID
@@ -138,7 +156,7 @@ public struct OpenRequests: Sendable {
 
     private var shards: [ShardID: Shard] = [:]
     private var calls: [UInt64: OpenRequest] = [:]
-    private var numbers: [Key: [UInt64]] = [:]
+    private var numbers: [Key: Numbers] = [:]
     private var countOfAsker: [Asker: Int] = [:]
     /// The enters among the calls, so that nobody looks at all calls for one.
     private var enters: [Entrance: Int] = [:]
@@ -202,42 +220,60 @@ public struct OpenRequests: Sendable {
         }
         let leader = leader(of: shard)
         guard let request = call.number else { return leader.map { .ask($0.node) } ?? .held }
-        let (asker, count) = (call.asker, countOfAsker[call.asker, default: 0])
-        // The server API has no bound of its own: whoever may use it is trusted.
-        guard calls.count < Self.openMax, asker == .server || count < Self.openPerSessionMax else { return .refused }
-        countOfAsker[asker] = count + 1
+        guard calls.count < Self.openMax, count(call.asker) else { return .refused }
+        let asker = call.asker
         nextNumber += 1
         var open = OpenRequest(call, of: shard, at: nowMilliseconds)
         if let leader { open.ask(leader.node) }
         calls[nextNumber] = open
         if let entrance = Entrance(call) { enters[entrance, default: 0] += 1 }
         if leader == nil { hold(nextNumber, at: nowMilliseconds) }
-        numbers[Key(asker: asker, request: request), default: []].append(nextNumber)
+        numbers[Key(asker: asker, request: request), default: Numbers()].append(nextNumber)
         return leader.map { .ask($0.node) } ?? .held
     }
 
     /// A call was answered. False when it is not open: it was answered or given back before.
     public mutating func answered(_ asker: Asker, _ request: UInt32) -> Bool {
         let key = Key(asker: asker, request: request)
-        guard let number = numbers[key]?.first else { return false }
-        remove(number, key)
+        guard let place = numbers.index(forKey: key) else { return false }
+        remove(numbers.values[place].first, place, key.asker)
         return true
     }
 
+    /// The asker has one call more. False when it has too many. The server API has no bound of its own: whoever may use it
+    /// is trusted.
+    private mutating func count(_ asker: Asker) -> Bool {
+        func add(_ count: inout Int) -> Bool {
+            guard asker == .server || count < Self.openPerSessionMax else { return false }
+            count += 1
+            return true
+        }
+        return add(&countOfAsker[asker, default: 0])
+    }
+
     private mutating func remove(_ number: UInt64, _ key: Key) {
+        if let place = numbers.index(forKey: key) { remove(number, place, key.asker) }
+    }
+
+    private mutating func remove(_ number: UInt64, _ place: Dictionary<Key, Numbers>.Index, _ asker: Asker) {
         if let call = calls.removeValue(forKey: number) {
             if call.heldSince != nil { heldCount -= 1 }
             if let entrance = Entrance(call.call) {
                 let count = enters[entrance, default: 0]
                 enters[entrance] = count > 1 ? count - 1 : nil
             }
-            let count = countOfAsker[key.asker, default: 0]
-            countOfAsker[key.asker] = count > 1 ? count - 1 : nil
+            if let place = countOfAsker.index(forKey: asker) {
+                if countOfAsker.values[place] > 1 {
+                    countOfAsker.values[place] -= 1
+                } else {
+                    countOfAsker.remove(at: place)
+                }
+            }
         }
-        if numbers[key]?.count == 1 {
-            numbers[key] = nil
+        if numbers.values[place].isSingle {
+            numbers.remove(at: place)
         } else {
-            numbers[key]?.removeAll { $0 == number }
+            numbers.values[place].remove(number)
         }
     }
 
