@@ -1,7 +1,7 @@
 /// SipHash-2-4 with 128 bits of output.
 public enum SipHash128 {
     /// - Returns: the first word of the output, then the second.
-    public static func hash(_ bytes: [UInt8], key: (UInt64, UInt64)) -> (UInt64, UInt64) {
+    public static func hash(_ bytes: UnsafeRawBufferPointer, key: (UInt64, UInt64)) -> (UInt64, UInt64) {
         var v0 = key.0 ^ 0x736f_6d65_7073_6575
         var v1 = key.1 ^ 0x646f_7261_6e64_6f6d ^ 0xee
         var v2 = key.0 ^ 0x6c79_6765_6e65_7261
@@ -29,12 +29,12 @@ public enum SipHash128 {
         }
 
         var word: UInt64 = 0
-        for (index, byte) in bytes.enumerated() {
-            word |= UInt64(byte) << UInt64(index % 8 * 8)
-            if index % 8 == 7 {
-                take(word)
-                word = 0
-            }
+        let whole = bytes.count & ~7
+        for position in stride(from: 0, to: whole, by: 8) {
+            take(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)))
+        }
+        for position in whole..<bytes.count {
+            word |= UInt64(bytes[position]) << UInt64((position - whole) * 8)
         }
         take(word | UInt64(bytes.count & 0xFF) << 56)
         v2 ^= 0xee

@@ -14,7 +14,7 @@ struct PollVoters: Sendable {
     init(options: Int) { counts = [Int64](repeating: 0, count: options) }
 
     static func hash(_ user: UserID, _ key: PollKey) -> (high: UInt64, low: UInt64) {
-        let (low, high) = SipHash128.hash(Array(user.text.utf8), key: (key.low, key.high))
+        let (low, high) = Array(user.text.utf8).withUnsafeBytes { SipHash128.hash($0, key: (key.low, key.high)) }
         return (high, low)
     }
 

@@ -7,11 +7,19 @@ import ChatModel
 /// The key is public: a user who looked for collisions could only make own commands look like own repeats, since the
 /// scope, the user, is hashed in front and cannot hold a zero byte.
 public func commandKey(_ id: CommandID) -> CommandKey {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(id.scope.utf8.count + id.text.utf8.count + 1)
-    bytes.append(contentsOf: id.scope.utf8)
-    bytes.append(0)
-    bytes.append(contentsOf: id.text.utf8)
-    let (low, high) = SipHash128.hash(bytes, key: (0x6368_6174_726f_6f6d, 0x636f_6d6d_616e_6420))
+    var (scope, text) = (id.scope, id.text)
+    let (low, high) = scope.withUTF8 { scope in
+        text.withUTF8 { text in
+            let count = scope.count + 1 + text.count
+            return withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { bytes in
+                bytes.copyMemory(from: UnsafeRawBufferPointer(scope))
+                bytes[scope.count] = 0
+                UnsafeMutableRawBufferPointer(rebasing: bytes[(scope.count + 1)...])
+                    .copyMemory(from: UnsafeRawBufferPointer(text))
+                return SipHash128.hash(
+                    UnsafeRawBufferPointer(bytes), key: (0x6368_6174_726f_6f6d, 0x636f_6d6d_616e_6420))
+            }
+        }
+    }
     return CommandKey(high: high, low: low)
 }
