@@ -4,7 +4,7 @@ import ChatModel
 /// in vain: so a look costs a multiplication and one place in memory, where a dictionary would hash the key.
 ///
 /// It grows and forgets in independent parts (extendible hashing, Fagin et al. 1979), so that no command pays for more
-/// than a part's entries. What is forgotten goes when its part is full, or a while later.
+/// than a part's entries. Posts that are forgotten go when their part is full, or a while later.
 struct PostTable: Sendable {
     private struct Slot: Sendable {
         var key: CommandKey
@@ -31,7 +31,7 @@ struct PostTable: Sendable {
     private static var slotsMax: Int { 4_096 }
     /// So many bits of a hash choose the part. With all of them in use, which are 100 million posts, parts grow instead.
     private static var depthMax: UInt8 { 16 }
-    /// What is forgotten for so long is removed, though there is place for more.
+    /// Posts that are forgotten for so long are removed, though there is place for more.
     private static var removalSeconds: Int64 { 120 }
     /// Users choose their IDs, and the function from ID to key is public. The factor is not known to them, so that they can't
     /// find keys that share a place (multiply-shift hashing, Dietzfelbinger et al. 1997). No decision depends on it.
@@ -166,7 +166,7 @@ struct PostTable: Sendable {
         }
         parts[index] = half()
         parts.append(half())
-        // Of the places that name the part, the latter half.
+        // The latter half of the places that name the part.
         let places = 1 << Int(depth - old.depth)
         let first = Self.prefix(hash, depth) & ~(places - 1)
         for place in (first + places / 2)..<(first + places) { directory[place] = UInt32(other) }
