@@ -152,6 +152,9 @@ extension ClusterStory {
         case .remove: try await takeOut(node, asking: other, isDrained: false)
         case .lostNode:
             let living = (0..<plan.layout.nodes).filter { $0 != node }
+            // Sessions that an earlier fault has ended, and whose grace is not over, were known to the leader of then and to
+            // this one: two nodes that die within a grace may take them along.
+            try await everybodyIsCounted(at: Array(0..<plan.layout.nodes), "before n\(node + 1) dies")
             // Leaders that are new have told other replicas by then who is at their nodes.
             try await Task.sleep(for: .milliseconds(1_500))
             let counted = await countListeners(asking: living[0])
