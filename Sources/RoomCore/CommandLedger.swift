@@ -3,9 +3,10 @@ import ChatModel
 /// The results of the commands of the last 10 minutes, so that a repeat changes nothing (PROTOCOL.md, "Retry").
 ///
 /// Kept posts come by the thousands a second: of them only key, seq, time and priority are held, in a table of their own
-/// (`PostTable`). They are bounded by what a room accepts in 10 minutes. For all other results the part that a repeat needs is held (`RememberedResult`), each
-/// with a row in the catalogue; they are bounded in bytes for each user and for the room, and what is over a bound is
-/// forgotten before its time, which only its own repeat notices: it counts as a new command.
+/// (`PostTable`). They are bounded by what a room accepts in 10 minutes. For all other results the part that a repeat
+/// needs is held (`RememberedResult`), each with a row in the catalogue; they are bounded in bytes for each user and for
+/// the room, and what is over a bound is forgotten before its time, which only its own repeat notices: it counts as a new
+/// command.
 struct CommandLedger: Sendable {
     struct Post: Sendable, Equatable {
         var seq: UInt64
