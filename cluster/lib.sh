@@ -33,7 +33,7 @@ tools_find_cluster() {
 
 # One set of options for programs and tests, so that they share one .build and nothing is built twice.
 # shellcheck disable=SC2034 # used by the scripts that source this file
-swift_build_options=(-c release)
+swift_build_options=(-c release --static-swift-stdlib -Xswiftc -use-ld=lld)
 
 say() { printf '%s\n' "$*"; }
 

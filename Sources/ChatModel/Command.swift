@@ -149,7 +149,7 @@ public enum CommandBody: Sendable, Hashable {
     /// Deletes a room for good, also one that was deleted and could be had back.
     case purgeRoom
     /// The actor is the sender shown; `.system` is no sender.
-    case post(MessageDraft)
+    indirect case post(MessageDraft)
     /// Messages of before, with their times. `after` is a fact: the newest message that the room has.
     indirect case importMessages([ImportedMessage], after: NewestMessage?)
     indirect case recall([RecallTarget], NotifyOptions)

@@ -59,7 +59,7 @@ public struct HeldRecord: Sendable, Hashable {
     }
 
     /// The user whose mute or kick denies it, and who is told that it was denied.
-    public var sender: UserID? { isOfServer ? nil : message.from?.user }
+    public var sender: UserID? { isOfServer ? nil : message.sender }
 }
 
 /// The memory of a held message that was denied or withdrawn: who resumes is told of it, and a repeat of the send answered.

@@ -231,6 +231,9 @@ public struct Message: Sendable, Hashable {
         set { fields.webhook = newValue }
     }
 
+    /// Absent: the system.
+    public var sender: UserID? { storage.fields.from?.user }
+    public var type: MessageType { storage.fields.body.type }
     public var isRecalled: Bool { storage.fields.isRecalled }
     /// Whether it shows something of the message that it answers.
     public var hasExcerpt: Bool { storage.fields.replyTo?.excerpt != nil }

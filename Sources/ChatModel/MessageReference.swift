@@ -60,7 +60,7 @@ public struct OriginalMessage: Sendable, Hashable {
     public init?(_ message: Message) {
         guard let seq = message.seq else { return nil }
         self.init(
-            seq: seq, time: message.time, user: message.from?.user, nick: message.from?.profile.nick ?? "",
+            seq: seq, time: message.time, user: message.sender, nick: message.from?.profile.nick ?? "",
             excerpt: message.body.excerpt, isRecalled: message.isRecalled)
     }
 }

@@ -11,6 +11,8 @@ struct PartitionedDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     /// Small ones stay in one part.
     private func part(of key: Key) -> Int { parts.count == 1 ? 0 : key.hashValue & (Self.partCount - 1) }
 
+    func has(_ key: Key) -> Bool { !parts.isEmpty && parts[part(of: key)].index(forKey: key) != nil }
+
     subscript(key: Key) -> Value? {
         get { parts.isEmpty ? nil : parts[part(of: key)][key] }
         set {

@@ -87,6 +87,7 @@ public struct Presence: Sendable {
     }
 
     public func visitor(_ key: PresenceKey) -> Visitor? { visitors[key] }
+    public func has(_ key: PresenceKey) -> Bool { visitors.has(key) }
     public func isHere(_ user: UserID) -> Bool { stays[user] != nil }
     /// Whether one of the user's sessions here has a connection: seats of somebody else are only held.
     public func isAttended(_ user: UserID) -> Bool { visitors(of: user).contains { !$0.isAway } }

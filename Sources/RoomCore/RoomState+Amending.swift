@@ -32,7 +32,7 @@ extension RoomState {
     private func requireMayAmend(_ message: Message, _ command: Command, at now: Timestamp) throws(ChatError) {
         guard !message.isRecalled else { throw ChatError(.conflict, "the message has been recalled") }
         if case .member(let user, _, _) = command.actor {
-            guard user == message.from?.user else {
+            guard user == message.sender else {
                 throw ChatError(.forbidden, "only its sender and the app server amend a message")
             }
             guard now <= message.time.adding(seconds: command.facts.recallWindowSeconds) else {
@@ -40,7 +40,7 @@ extension RoomState {
                     .forbidden, "a message can be amended for \(command.facts.recallWindowSeconds) s only")
             }
         }
-        guard message.body.type != .notification else {
+        guard message.type != .notification else {
             throw ChatError(.forbidden, "a notification can't be amended")
         }
     }

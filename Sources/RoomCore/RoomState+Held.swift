@@ -55,7 +55,7 @@ extension RoomState {
         let record = try requireHeld(heldID, outcome.stamp)
         if case .member(let user, _, _) = command.actor, user != record.sender {
             try requireManager(command.actor)
-            guard let sender = record.message.from?.user else {
+            guard let sender = record.message.sender else {
                 throw ChatError(.forbidden, "nobody acts on an equal or higher rank")
             }
             try requireOutranks(command.actor, sender)

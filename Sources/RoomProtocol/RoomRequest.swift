@@ -4,17 +4,18 @@ import Wire
 /// A request to a room, which the leader of its shard performs. One value per request of a client or of the server API,
 /// and per word of a lane about its sessions: batches of them travel once per loop turn.
 public struct RoomRequest: Sendable, Equatable {
-    /// The author of a request, and the place that waits for the answer.
+    /// The author of a request, and the place that waits for the answer. A session's is one reference: a request is copied
+    /// with each step towards its room, and these are a dozen strings and lists.
     public enum Origin: Sendable, Equatable {
-        case session(SessionOrigin)
+        indirect case session(SessionOrigin)
         case server(ServerOrigin)
     }
 
-    /// Rare and large ones stand elsewhere, so that a request is small wherever it is copied.
+    /// Large ones are references, so that a request is small wherever it is copied.
     public enum Body: Sendable, Equatable {
         /// A client's operation. The server API has those that read (`room`, `history`, `members`, `membersById` and
         /// `queue`), need not be in the room for them, and gets pages that are not cut to a frame.
-        case operation(ClientOperation)
+        indirect case operation(ClientOperation)
         /// An operation of the server API alone.
         case server(ServerOperation)
         /// The session has ended or its grace has passed: an exit that nobody waits for.

@@ -80,7 +80,7 @@ extension RoomActor {
             turn.hasUnwrittenHistory = true
             var row = HistoryRow(
                 incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
-                type: message.body.type.number, sender: message.from?.user.text, command: key,
+                type: message.type.number, sender: message.sender?.text, command: key,
                 payload: HistoryCodec.encode(message),
                 copies: copies.isEmpty ? nil : HistoryCodec.encode(copies: copies))
             row.life = life(on: message.time.day)
@@ -100,7 +100,7 @@ extension RoomActor {
             turn.hasUnwrittenHistory = true
             var row = HistoryRow(
                 incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
-                type: message.body.type.number, sender: message.from?.user.text, command: nil,
+                type: message.type.number, sender: message.sender?.text, command: nil,
                 payload: HistoryCodec.encode(message))
             row.isAmendment = true
             row.life = life(on: message.time.day)

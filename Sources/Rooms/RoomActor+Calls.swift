@@ -93,7 +93,7 @@ extension RoomActor {
         throws(ChatError)
     {
         if let given = operation.change {
-            let change = withdrawing(given)
+            let change = withdrawing(consume given)
             var proposal = proposal(
                 change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
             if answerRepeat(proposal, at: now) { return }
@@ -104,11 +104,13 @@ extension RoomActor {
             proposal.moderate = true
             try requireTarget(of: proposal, at: now)
             guard let lookup = lookup(of: change, call) else {
-                if let ready = try moderated(proposal, holding: visitor.key, at: now) { propose(ready) }
+                if let ready = try moderated(consume proposal, holding: visitor.key, at: now) {
+                    propose(consume ready)
+                }
                 return
             }
             try requireMayLookUp(for: proposal.command)
-            return propose(proposal, after: lookup, holding: visitor.key, at: now)
+            return propose(consume proposal, after: lookup, holding: visitor.key, at: now)
         }
         switch operation {
         case .exit:

@@ -160,6 +160,6 @@ extension RecallTarget {
     /// nil for a message without a seq, which nobody can recall.
     init?(_ message: Message) {
         guard let seq = message.seq else { return nil }
-        self.init(seq: seq, sender: message.from?.user, time: message.time, type: message.body.type)
+        self.init(seq: seq, sender: message.sender, time: message.time, type: message.type)
     }
 }

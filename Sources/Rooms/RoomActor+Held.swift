@@ -103,9 +103,8 @@ extension RoomActor {
     }
 
     /// A recall of a message that waits withdraws it.
-    func withdrawing(_ change: OperationChange) -> OperationChange {
+    func withdrawing(_ change: consuming OperationChange) -> OperationChange {
         guard case .message(let heldID)? = change.lookup, RoomState.isHeldID(heldID) else { return change }
-        var change = change
         (change.body, change.lookup) = (.withdrawHeld(heldID: heldID), nil)
         return change
     }

@@ -80,9 +80,8 @@ extension RoomActor {
 
     /// From proposing a kick or a blacklisting on, nothing more of that user is proposed until it is decided: the
     /// calls of the user's sessions wait, and are refused when it was done. Further sessions enter after it.
-    func holdTarget(of proposal: Proposal) -> Proposal {
+    func holdTarget(of proposal: consuming Proposal) -> Proposal {
         guard proposal.throwsOut == nil, let user = proposal.command.body.thrownOut else { return proposal }
-        var proposal = proposal
         proposal.throwsOut = user
         guard waiting.throwingOut[user] == nil else {
             waiting.throwingOut[user]?.proposals += 1

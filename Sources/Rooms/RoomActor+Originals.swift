@@ -54,18 +54,17 @@ extension RoomActor {
     /// The proposal as it may go into the log now: recalls that were applied or proposed since the look-up are minded, and a
     /// reply quotes what its message says now.
     /// - Returns: nil when it can't go, and was answered.
-    func mindingRecalls(_ proposal: Proposal) -> Proposal? {
-        let facts = proposal.command.facts
-        if let original = facts.original, !original.isRecalled {
+    func mindingRecalls(_ proposal: consuming Proposal) -> Proposal? {
+        if let original = proposal.command.facts.original, !original.isRecalled {
             return mindingRecalls(proposal, of: original.seq, quotes: proposal.command.body.quotesOriginal)
         }
-        if let amended = facts.amended, !amended.isRecalled, let seq = amended.seq {
+        if let amended = proposal.command.facts.amended, !amended.isRecalled, let seq = amended.seq {
             return mindingRecalls(proposal, of: seq, quotes: false)
         }
         return proposal
     }
 
-    private func mindingRecalls(_ given: Proposal, of seq: UInt64, quotes: Bool) -> Proposal? {
+    private func mindingRecalls(_ given: consuming Proposal, of seq: UInt64, quotes: Bool) -> Proposal? {
         var proposal = given
         let present = recent.tail.message(seq: seq)
         let isRecalled = present?.isRecalled ?? recent.erased.contains(seq, since: proposal.erasuresBefore)

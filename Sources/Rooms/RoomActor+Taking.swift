@@ -89,7 +89,7 @@ extension RoomActor {
     func settleCopies(_ body: RoomRequest.Body, _ call: SessionOrigin, _ key: PresenceKey) -> Bool {
         // A lane's word for all of its sessions.
         if case .follow = body { return false }
-        guard inPlace(&presence, { $0.visitor(key) == nil }), let other = presence.otherCopy(of: key, call.caller.user)
+        guard inPlace(&presence, { !$0.has(key) }), let other = presence.otherCopy(of: key, call.caller.user)
         else {
             return false
         }

@@ -20,9 +20,9 @@ extension RoomActor {
         touch()
     }
 
-    func propose(_ proposal: Proposal) {
+    func propose(_ proposal: consuming Proposal) {
         if state.heldCount > 0 { denyHeld(before: proposal.command.body) }
-        if let ready = mindingRecalls(proposal) { turn.proposed.append(ProposedCommand(ready)) }
+        if let ready = mindingRecalls(proposal) { turn.proposed.append(ProposedCommand(consume ready)) }
     }
 
     /// The host proposes these now.

@@ -168,7 +168,7 @@ public final class RoomHost: Sendable {
     /// The rest of a stored message that has been recalled: everything but its body.
     public static let erased: @Sendable ([UInt8]) -> [UInt8] = { payload in
         guard var message = try? HistoryCodec.decode(payload) else { return [] }
-        message.body = .recalled(message.body.type)
+        message.body = .recalled(message.type)
         return HistoryCodec.encode(message)
     }
 

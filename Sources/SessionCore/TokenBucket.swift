@@ -27,9 +27,10 @@ public struct TokenBucket: Sendable, Hashable {
         let needed = min(amount, burst)
         guard tokens < needed else { return nil }
         guard ratePerSecond > 0 else { return Int64.max }
-        // Less than a microsecond is the sum's rounding, not a time to wait.
+        // Less than a microsecond is the sum's rounding, not a time to wait: also for who has waited as long as was said.
         let milliseconds = ((needed - tokens) * 1000 / ratePerSecond - 0.001).rounded(.up)
-        return max(1, Int64(exactly: milliseconds) ?? .max)
+        guard milliseconds > 0 else { return nil }
+        return Int64(exactly: milliseconds) ?? .max
     }
 
     /// Takes so many, whether they are there or not: what is missing is a debt, of at most what flows in within a minute.

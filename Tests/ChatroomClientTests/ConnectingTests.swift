@@ -264,6 +264,35 @@ import Wire
         #expect(script.core.state == .lost)
     }
 
+    @Test(arguments: [0, 1, 2])
+    func `the address that was silent is the last one to be tried again`(before: Int) {
+        let all = ["ws://a", "ws://b", "ws://c"]
+        var settings = ClientSettings()
+        settings.retryCount = -1
+        let script = Script(settings, addresses: all)
+        script.happens(.start(ticket: script.ticket()))
+        for _ in 0..<before {
+            for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
+            script.happens(.closed(connection: script.connection, code: nil, reason: ""))
+            script.untilTokenIsWanted()
+        }
+        for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
+        script.happens(.opened(connection: script.connection))
+        script.answer(script.written.first, .connect(Script.session(gateways: ["ws://c", "ws://b", "ws://a"])))
+        script.pass(milliseconds: 18_750)
+        script.pass(milliseconds: 18_750)
+        #expect(script.core.state == .lost)
+        for _ in 0..<3 {
+            script.untilTokenIsWanted()
+            for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
+            script.happens(.closed(connection: script.connection, code: nil, reason: ""))
+        }
+        let urls = script.effects.compactMap { if case .open(_, let url) = $0 { url } else { nil } }
+        #expect(Array(urls.prefix(before + 1)) == Array(all.prefix(before + 1)))
+        #expect(Set(urls.dropFirst(before + 1)) == Set(all))
+        #expect(urls.last == all[before])
+    }
+
     @Test func `the session is offered again, and an exit that was owed is made good`() throws {
         let script = Script()
         script.goIn()

@@ -25,4 +25,20 @@ struct TokenBucketTests {
         #expect(bucket.take(nowMilliseconds: 0) == nil)
         #expect(bucket.take(nowMilliseconds: 0) == 1000)
     }
+
+    @Test(arguments: [3.0, 7, 10, 30, 1_000 / 9.7])
+    func `who waits as long as was said is not refused again`(rate: Double) {
+        var random = SystemRandomNumberGenerator()
+        var bucket = TokenBucket(ratePerSecond: rate, burst: 2, nowMilliseconds: 0)
+        var (now, refusals) = (UInt64(0), 0)
+        for _ in 0..<20_000 {
+            now += UInt64.random(in: 0..<40, using: &random)
+            guard let wait = bucket.take(nowMilliseconds: now) else { continue }
+            refusals += 1
+            now += UInt64(wait)
+            let again = bucket.take(nowMilliseconds: now)
+            #expect(again == nil, "told \(wait) ms, then \(again ?? 0) more")
+        }
+        #expect(refusals > 100)
+    }
 }

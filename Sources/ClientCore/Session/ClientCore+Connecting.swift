@@ -79,8 +79,9 @@ extension ClientCore {
             hasFoundAddresses ? foundAddresses : foundAddresses + knownGateways + configuredAddresses
         var all: [String] = []
         for url in namedGateways + current where !all.contains(url) { all.append(url) }
-        // The node that is to be left comes last: it may be the only one, or hidden behind an address of them all.
-        if successor != nil, let index = all.firstIndex(of: usedAddress) { all.append(all.remove(at: index)) }
+        // The node that is to be left or was silent comes last: it may be the only one, or hidden behind an address of all.
+        let last = successor != nil ? usedAddress : silentAddress
+        if let index = all.firstIndex(of: last) { all.append(all.remove(at: index)) }
         return all
     }
 
@@ -137,6 +138,7 @@ extension ClientCore {
         }
         phase = .online(connection: number, since: now)
         usedAddress = triedAddress
+        silentAddress = ""
         lastHeard = now
         isPinged = false
         session = result.session

@@ -47,6 +47,7 @@ extension ClientCore {
         if let moveAt, moveAt <= now {
             moveOn(now)
         } else if isSilent(now, heartbeats: 2.5) {
+            (silentAddress, addressIndex) = (usedAddress, 0)
             drop(onlineConnection, "nothing was heard for 2.5 heartbeats", now)
         } else if !isPinged {
             isPinged = true

@@ -68,6 +68,8 @@ package struct ClientCore: Sendable {
     /// The address of the connection in use, and of the one that is being made.
     var usedAddress = ""
     var triedAddress = ""
+    /// The address at which nothing was heard any more, until there is a connection again; else empty.
+    var silentAddress = ""
     var token: String?
     var session: SessionID?
     package internal(set) var user: UserID?

@@ -25,6 +25,9 @@ class MediaConnection: ConnectionHandler {
 
     /// Bytes of the peer are what the transfer is about.
     var isReading: Bool { true }
+    /// Whether the peer is slower than it may be. Asked every ``lookMilliseconds``.
+    func isTooSlow() -> Bool { false }
+    static let lookMilliseconds: UInt64 = 5_000
 
     var tcp: TCPConnection { connection.tcp }
     var loop: EventLoop { connection.lane.loop }
@@ -35,7 +38,10 @@ class MediaConnection: ConnectionHandler {
         heardAt = connection.lane.loop.nowMilliseconds
         beganAt = heardAt
         connection.lane.shared.transfers.add()
-        timer = loop.schedule(afterMilliseconds: 5_000, repeatingMilliseconds: 5_000) { [weak self] in self?.look() }
+        let interval = Self.lookMilliseconds
+        timer = loop.schedule(afterMilliseconds: interval, repeatingMilliseconds: interval) { [weak self] in
+            self?.look()
+        }
     }
 
     /// The peer goes on.
@@ -43,7 +49,8 @@ class MediaConnection: ConnectionHandler {
 
     private func look() {
         let now = loop.nowMilliseconds
-        if now >= heardAt + Self.idleMilliseconds || now >= beganAt + Self.longestMilliseconds { tcp.close() }
+        let isOver = now >= heardAt + Self.idleMilliseconds || now >= beganAt + Self.longestMilliseconds
+        if isTooSlow() || isOver { tcp.close() }
     }
 
     /// Writes bytes; `didWrite` is called when the socket has taken them.
@@ -117,6 +124,7 @@ final class MediaReceiving: MediaConnection {
     private var received: Int64 = 0
     private var isBusy = true
     private var isPaused = false
+    private var pace = ReceivingPace()
 
     init(
         _ request: MediaRequest, _ service: any MediaService, connection: ClientConnection, answer: MediaAnswer
@@ -162,6 +170,7 @@ final class MediaReceiving: MediaConnection {
         guard taken > 0 else { return }
         pending += UnsafeRawBufferPointer(rebasing: bytes[..<Int(taken)])
         received += taken
+        pace.received(Int(taken))
         if pending.count >= MediaPiece.bytesMax, !isPaused {
             isPaused = true
             tcp.stopReading()
@@ -216,6 +225,9 @@ final class MediaReceiving: MediaConnection {
     }
 
     override func didClose() { if !isBusy { abandon() } }
+
+    /// While the node is at work with what has come, the peer waits for it.
+    override func isTooSlow() -> Bool { pace.isTooSlow(after: isBusy || isPaused ? 0 : Self.lookMilliseconds) }
 }
 
 /// Content that goes: a GET or HEAD.

@@ -715,6 +715,8 @@ export class ChatroomClient extends Emitter {
   #trial = null;
   #usedAddress = null;
   #triedAddress = null;
+  // The address at which nothing was heard any more, until there is a connection again.
+  #silent = null;
   #onlineSince = 0;
   #attempt = 0;
   // Whether the node has asked to leave; whether the attempt under way is at a connection that replaces the one in use;
@@ -816,8 +818,9 @@ export class ChatroomClient extends Emitter {
   #addresses(given) {
     const current = given ?? [...this.#found, ...this.#known, ...this.options.gateways];
     const all = [...new Set([...this.#named, ...current])];
-    // The node that is to be left comes last: it may be the only one, or hidden behind an address of them all.
-    return this.#moving ? all.sort((a, b) => (a === this.#usedAddress) - (b === this.#usedAddress)) : all;
+    // The node that is to be left or was silent comes last: it may be the only one, or hidden behind an address of all.
+    const last = this.#moving ? this.#usedAddress : this.#silent;
+    return last ? all.sort((a, b) => (a === last) - (b === last)) : all;
   }
 
   async #attemptConnection() {
@@ -881,7 +884,7 @@ export class ChatroomClient extends Emitter {
   #connected(result) {
     if (this.#moving) this.#succeed();
     [this.#socket, this.#trial, this.#usedAddress] = [this.#trial, null, this.#triedAddress];
-    this.#onlineSince = Date.now();
+    [this.#onlineSince, this.#silent] = [Date.now(), null];
     [this.#wasConnected, this.#tries, this.#refusedTokens] = [true, 0, 0];
     this.#session = result.session;
     this.user = result.user;
@@ -1085,7 +1088,10 @@ export class ChatroomClient extends Emitter {
     clearInterval(this.#watch);
     this.#watch = setInterval(() => {
       const silence = Date.now() - this.#lastHeard;
-      if (silence >= 2.5 * this.#heartbeatMs) return this.#drop(this.#socket, "nothing was heard for 2.5 heartbeats");
+      if (silence >= 2.5 * this.#heartbeatMs) {
+        [this.#silent, this.#addressIndex] = [this.#usedAddress, 0];
+        return this.#drop(this.#socket, "nothing was heard for 2.5 heartbeats");
+      }
       if (silence < this.#heartbeatMs) isPinged = false;
       else if (!isPinged) { isPinged = true; this._internal("ping", {}, () => {}); }
       this.#expire();

@@ -22,7 +22,9 @@ extension RoomActor {
     /// don't.
     /// - Parameter key: the session that asks; nil for the server API.
     /// - Throws: 13009; 416 or 503 when too many of this room's messages are with the hook already.
-    func moderated(_ given: Proposal, holding key: PresenceKey?, at now: Timestamp) throws(ChatError) -> Proposal? {
+    func moderated(_ given: consuming Proposal, holding key: PresenceKey?, at now: Timestamp) throws(ChatError)
+        -> Proposal?
+    {
         let callbacks = context.callbacks.value
         guard given.moderate, callbacks.moderates else { return holdTarget(of: given) }
         if let id = given.key, state.remembers(id, at: now) { return given }

@@ -113,7 +113,7 @@ extension RoomActor {
             slice.progress.seq = seq
             slice.progress.time = message.time
             bytes += HotTail.size(message)
-            let event: WebhookEvent = message.body.type == .notification ? .notification : .message
+            let event: WebhookEvent = message.type == .notification ? .notification : .message
             if message.webhook, settings.wants(event) { slice.items.append(item(message, event)) }
         }
         if slice.items.count < limit, bytes < Self.sliceBytesMax {

@@ -54,8 +54,13 @@ public struct ProtobufReader: FieldWalker {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
     private var isAscending = true
-    /// The field at `position`, when it has been looked at, and its end.
-    private var upcoming: (number: UInt64, value: ProtobufValue, end: Int)?
+    /// The field at `position`, when it has been looked at, and its end; else its number is 0.
+    private var upcoming = (
+        number: UInt64(0),
+        value: ProtobufValue(
+            wireType: .varint, number: 0, content: UnsafeRawBufferPointer(start: nil, count: 0), enforcesLimits: false),
+        end: 0
+    )
     /// Fields of lesser numbers do not come any more. Most fields of most messages are absent, and are told by this.
     @usableFromInline var least: UInt64 = 0
 
@@ -69,9 +74,8 @@ public struct ProtobufReader: FieldWalker {
         var count = 0
         var position = 0
         while position < bytes.count {
-            guard let (number, _) = Self.next(bytes, at: &position, enforcesLimits: enforcesLimits) else {
-                throw .malformed("not protobuf: a broken field at byte \(position)")
-            }
+            let number = Self.skip(bytes, at: &position)
+            guard number > 0 else { throw .malformed("not protobuf: a broken field at byte \(position)") }
             if number < last { isAscending = false }
             last = number
             count += 1
@@ -81,12 +85,35 @@ public struct ProtobufReader: FieldWalker {
         }
     }
 
+    /// Moves behind the field at `position`.
+    /// - Returns: its number; 0 if there is no whole one.
+    private static func skip(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> UInt64 {
+        guard let tag = Varint.read(bytes, at: &position), isNumber(tag >> 3) else { return 0 }
+        var length: UInt64
+        switch ProtobufWireType(tag: tag) {
+        case .varint:
+            guard Varint.read(bytes, at: &position) != nil else { return 0 }
+            length = 0
+        case .fixed64: length = 8
+        case .fixed32: length = 4
+        case .lengthDelimited:
+            guard let count = Varint.read(bytes, at: &position) else { return 0 }
+            length = count
+        case nil: return 0
+        }
+        guard length <= UInt64(bytes.count - position) else { return 0 }
+        position += Int(truncatingIfNeeded: length)
+        return tag >> 3
+    }
+
+    private static func isNumber(_ number: UInt64) -> Bool { number > 0 && number < 1 << 29 }
+
     /// The field at `position`, or nil if there is no whole one.
     private static func next(_ bytes: UnsafeRawBufferPointer, at position: inout Int, enforcesLimits: Bool) -> (
         number: UInt64, value: ProtobufValue
     )? {
-        guard let tag = Varint.read(bytes, at: &position), tag >> 3 > 0, tag >> 3 < 1 << 29,
-            let wireType = ProtobufWireType(rawValue: UInt8(truncatingIfNeeded: tag & 7))
+        guard let tag = Varint.read(bytes, at: &position), isNumber(tag >> 3),
+            let wireType = ProtobufWireType(tag: tag)
         else { return nil }
         var number: UInt64 = 0
         var content = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -106,9 +133,9 @@ public struct ProtobufReader: FieldWalker {
             guard let length = Varint.read(bytes, at: &position), length <= UInt64(bytes.count - position) else {
                 return nil
             }
-            let end = position + Int(truncatingIfNeeded: length)
-            content = UnsafeRawBufferPointer(rebasing: bytes[position..<end])
-            position = end
+            let count = Int(truncatingIfNeeded: length)
+            content = UnsafeRawBufferPointer(start: bytes.baseAddress?.advanced(by: position), count: count)
+            position += count
         }
         return (
             tag >> 3,
@@ -119,8 +146,10 @@ public struct ProtobufReader: FieldWalker {
     /// Whether a message has a field of that number, in front of whatever is broken in it.
     static func has(_ number: Int, in bytes: UnsafeRawBufferPointer) -> Bool {
         var position = 0
-        while position < bytes.count, let field = next(bytes, at: &position, enforcesLimits: false) {
-            if field.number == UInt64(number) { return true }
+        while position < bytes.count {
+            let found = skip(bytes, at: &position)
+            if found == UInt64(number) { return true }
+            if found == 0 { return false }
         }
         return false
     }
@@ -129,13 +158,13 @@ public struct ProtobufReader: FieldWalker {
     @usableFromInline
     mutating func forEach(_ number: Int, _ body: (ProtobufValue) throws(ChatError) -> Void) throws(ChatError) {
         if !isAscending { rewind() }
-        while let field = look() {
-            if field.number == UInt64(number) {
-                try body(field.value)
-            } else if isAscending, field.number > UInt64(number) {
+        while look() {
+            if upcoming.number == UInt64(number) {
+                try body(upcoming.value)
+            } else if isAscending, upcoming.number > UInt64(number) {
                 return
             }
-            pass(field.end)
+            pass()
         }
     }
 
@@ -148,34 +177,35 @@ public struct ProtobufReader: FieldWalker {
     mutating func search(_ number: Int) -> ProtobufValue? {
         var found: ProtobufValue?
         if !isAscending { rewind() }
-        while let field = look() {
-            if field.number == UInt64(number) {
-                found = field.value
-            } else if isAscending, field.number > UInt64(number) {
+        while look() {
+            if upcoming.number == UInt64(number) {
+                found = upcoming.value
+            } else if isAscending, upcoming.number > UInt64(number) {
                 break
             }
-            pass(field.end)
+            pass()
         }
         return found
     }
 
-    private mutating func look() -> (number: UInt64, value: ProtobufValue, end: Int)? {
-        if let upcoming { return upcoming }
+    /// - Returns: whether there is an upcoming field.
+    private mutating func look() -> Bool {
+        if upcoming.number > 0 { return true }
         guard position < bytes.count else {
             if isAscending { least = .max }
-            return nil
+            return false
         }
         var end = position
-        guard let field = Self.next(bytes, at: &end, enforcesLimits: enforcesLimits) else { return nil }
+        guard let field = Self.next(bytes, at: &end, enforcesLimits: enforcesLimits) else { return false }
         upcoming = (field.number, field.value, end)
         if isAscending { least = field.number }
-        return upcoming
+        return true
     }
 
-    private mutating func pass(_ end: Int) { (position, upcoming) = (end, nil) }
+    private mutating func pass() { (position, upcoming.number) = (upcoming.end, 0) }
 
     /// Only where fields do not ascend.
-    private mutating func rewind() { (position, upcoming) = (0, nil) }
+    private mutating func rewind() { (position, upcoming.number) = (0, 0) }
 
     @inlinable
     func read<V: WireValue>(_ value: ProtobufValue, _ name: StaticString, _ limit: FieldLimit) throws(ChatError)
@@ -318,8 +348,9 @@ extension ProtobufReader: RequestWalker {
     private func contains(_ isWanted: (UInt64) -> Bool) -> Bool {
         var position = 0
         while position < bytes.count {
-            guard let field = Self.next(bytes, at: &position, enforcesLimits: enforcesLimits) else { return false }
-            if isWanted(field.number) { return true }
+            let number = Self.skip(bytes, at: &position)
+            guard number > 0 else { return false }
+            if isWanted(number) { return true }
         }
         return false
     }

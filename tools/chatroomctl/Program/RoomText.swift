@@ -13,6 +13,18 @@ enum RoomText {
         return table.lines()
     }
 
+    /// Rooms that can be had back, and until when.
+    static func deleted(_ rooms: [JSONTree]) -> [String] {
+        var table = Table(["ROOM", "NAME", "CREATOR", "DELETED", "UNTIL"])
+        for room in rooms {
+            table.add([
+                text(room, "id"), text(room, "name"), text(room, "creator"), time(room, "deletedAt"),
+                time(room, "purgeAt"),
+            ])
+        }
+        return table.lines()
+    }
+
     static func facts(_ room: JSONTree) -> [String] {
         Table.facts([
             ("room", text(room, "id")), ("name", text(room, "name")), ("creator", text(room, "creator")),

@@ -38,7 +38,10 @@ struct RoomsCommand: AsyncParsableCommand {
                         ("deleted", deleted ? "true" : nil),
                     ])
             }
-            common.show(result) { RoomText.table($0["rooms"]?.items ?? []) }
+            common.show(result) {
+                let rooms = $0["rooms"]?.items ?? []
+                return deleted ? RoomText.deleted(rooms) : RoomText.table(rooms)
+            }
             if !common.json { PageOptions.note(result) }
         }
     }
