@@ -72,7 +72,7 @@ extension ClientCore {
         } else if !backoff.hasWindow, successor == nil {
             // One that does not hold is as good as none, unless the node asked to leave.
             backoff.fail()
-            addressIndex &+= 1
+            if silentAddress.isEmpty { addressIndex &+= 1 }
         }
         connectionEnded(now)
         move(to: .lost)

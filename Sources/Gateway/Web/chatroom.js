@@ -996,7 +996,7 @@ export class ChatroomClient extends Emitter {
     const wasMoving = this.#moving;
     if (Date.now() - this.#onlineSince >= STEADY_MS) this.#failures = 0;
     // One that does not hold is as good as none, unless the node asked to leave.
-    else if (!this.#window && !wasMoving) { this.#failures += 1; this.#addressIndex += 1; }
+    else if (!this.#window && !wasMoving) { this.#failures += 1; if (!this.#silent) this.#addressIndex += 1; }
     this.#endConnection();
     this.#move("lost");
     if (!wasMoving) {
