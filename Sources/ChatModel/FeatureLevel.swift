@@ -71,12 +71,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case imports
     /// The sessions of a leader's node are known to other replicas: `PresenceUpdate` on the link.
     case presence
+    /// Rows of history in blocks: version 3 of a day's history.
+    case historyBlocks
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence:
+            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence, .historyBlocks:
             FeatureLevel(2)
         }
     }
@@ -84,7 +86,8 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports, .presence:
+        case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports, .presence,
+            .historyBlocks:
             nil
         case .seats: "seats"
         case .pins: "pin"

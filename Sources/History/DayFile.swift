@@ -21,7 +21,12 @@ final class DayFile {
             CREATE TABLE copies (
                 incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, payload BLOB NOT NULL,
                 PRIMARY KEY (incarnation, seq)) WITHOUT ROWID;
-            """)
+            """,
+        conversions: [
+            DatabaseFormat.Conversion(from: 2, level: Feature.historyBlocks.level) { (database) throws(SQLiteError) in
+                try database.execute(BlockTable.schema)
+            }
+        ])
 
     let database: Database
     /// Something was committed that has not been synced.
@@ -42,11 +47,15 @@ final class DayFile {
     private let findTombstone: Statement
     private let putTombstone: Statement
     private let dropTombstone: Statement
+    private var blocks: BlockTable?
+    private let blockRowsMin: Int
 
+    /// - Parameter blockRowsMin: as in `StorageConfiguration`.
     /// - Parameter level: the cluster's feature level.
-    init(path: String, vfs: String?, level: FeatureLevel = .newest, erased: @escaping @Sendable ([UInt8]) -> [UInt8])
-        throws
-    {
+    init(
+        path: String, vfs: String?, level: FeatureLevel = .newest, blockRowsMin: Int = 8,
+        erased: @escaping @Sendable ([UInt8]) -> [UInt8]
+    ) throws {
         var options = DatabaseOptions()
         options.create = true
         options.synchronous = .normal
@@ -62,6 +71,7 @@ final class DayFile {
             try Self.format.prepare(database, at: level)
             self.database = database
             self.erased = erased
+            self.blockRowsMin = max(blockRowsMin, 1)
             let known = try database.prepare("SELECT applied, last_time, (SELECT count(*) FROM tombstone) FROM meta")
             guard try known.step() else { throw StorageError(.corrupt, "\(path): the table meta is empty") }
             applied = known.bits(0)
@@ -110,6 +120,7 @@ final class DayFile {
             putTombstone = try database.prepare(
                 "INSERT OR REPLACE INTO tombstone (incarnation, seq, log_index, replacement) VALUES (?, ?, ?, ?)")
             dropTombstone = try database.prepare("DELETE FROM tombstone WHERE incarnation = ? AND seq = ?")
+            blocks = try BlockTable(database)
         } catch {
             database.close()
             throw error
@@ -118,22 +129,102 @@ final class DayFile {
 
     /// Writes rows and then erasures in one transaction, with the index up to which this file is complete. The file's
     /// own index is never before a row's, also when a row that another replica had applied earlier is filled in.
-    func write(_ rows: [HistoryRow], _ erasures: [Erasure], applied index: UInt64) throws(SQLiteError) {
-        let (oldTime, oldApplied, oldTombstones) = (lastTime, applied, tombstones)
+    ///
+    /// - Parameter bytes: of the `HistoryRows` of which `rows` are the places.
+    func write(
+        _ rows: RowGroups, in bytes: UnsafeRawBufferPointer, _ erasures: [Erasure], applied index: UInt64
+    ) throws(SQLiteError) {
+        let (oldTime, oldApplied, oldTombstones, oldBlocks) = (lastTime, applied, tombstones, blocks)
         do throws(SQLiteError) {
             try database.transaction { () throws(SQLiteError) in
-                for row in rows { try put(row) }
+                for group in rows.groups { try put(group, in: bytes) }
+                if let time = rows.lastTime { lastTime = max(lastTime ?? time, time) }
                 for erasure in erasures { try erase(erasure) }
-                applied = max(applied, index, rows.map(\.index).max() ?? 0, erasures.map(\.index).max() ?? 0)
+                applied = max(applied, index, rows.lastIndex, erasures.map(\.index).max() ?? 0)
                 meta.bind(bits: applied, 1)
                 meta.bind(2, lastTime?.milliseconds)
                 try meta.run()
             }
         } catch {
-            (lastTime, applied, tombstones) = (oldTime, oldApplied, oldTombstones)
+            (lastTime, applied, tombstones, blocks) = (oldTime, oldApplied, oldTombstones, oldBlocks)
             throw error
         }
         hasUnsyncedChanges = true
+    }
+
+    private func put(_ group: RowGroups.Group, in bytes: UnsafeRawBufferPointer) throws(SQLiteError) {
+        let (places, others) = try settle(group, in: bytes)
+        guard !places.isEmpty else { return }
+        let fitBlocks =
+            if places.count >= blockRowsMin, let blocks, let seqs = BlockBuilder.seqs(of: places, in: bytes) {
+                // Rows that another write has brought already would be there twice.
+                try blocks.isFree(group.incarnation, seqs, tombstones: tombstones)
+            } else {
+                false
+            }
+        guard fitBlocks else {
+            for place in places { try put(PackedRow(bytes, at: place).row) }
+            return
+        }
+        var (block, start) = (BlockBuilder(), 0)
+        for number in places.indices {
+            let row = PackedRow(bytes, at: places[number])
+            // No block reaches over another.
+            let isParted = block.count > 0 && others.contains { $0 > block.last && $0 < row.head.seq }
+            if isParted || !block.fits(row) {
+                try put(block, or: places[start..<number], of: group.incarnation, in: bytes)
+                (block, start) = (BlockBuilder(), number)
+            }
+            block.append(row)
+        }
+        try put(block, or: places[start...], of: group.incarnation, in: bytes)
+    }
+
+    /// Puts a block, or its rows where they are too few for one.
+    private func put(
+        _ block: BlockBuilder, or places: ArraySlice<Int>, of incarnation: Incarnation, in bytes: UnsafeRawBufferPointer
+    ) throws(SQLiteError) {
+        guard block.count >= blockRowsMin else {
+            for place in places { try put(PackedRow(bytes, at: place).row) }
+            return
+        }
+        try blocks?.put(block, of: incarnation)
+    }
+
+    /// Makes room for rows where there are blocks with their seqs. The places of those that are still to be put, and where
+    /// the blocks begin that are left there.
+    ///
+    /// After a crash the log brings again what is there already: such a row is left alone. Where one would change a row of a
+    /// block, or come between two of them, all of the block become rows of their own.
+    private func settle(
+        _ group: RowGroups.Group, in bytes: UnsafeRawBufferPointer
+    ) throws(SQLiteError) -> (places: [Int], others: [UInt64]) {
+        var (places, others) = (group.places, [UInt64]())
+        var seqs = group.seqs
+        while let block = try blocks?.last(of: group.incarnation, in: seqs) {
+            guard let first = block.heads.rows.first?.seq, let last = block.heads.rows.last?.seq else { break }
+            let isOpened = places.contains { place in
+                let row = PackedRow(bytes, at: place)
+                return row.head.seq >= first && row.head.seq <= last && !block.heads.hasAlready(row)
+            }
+            if isOpened {
+                try open(block, of: group.incarnation)
+            } else {
+                others.append(first)
+                places.removeAll { place in
+                    let seq = PackedRow(bytes, at: place).head.seq
+                    return seq >= first && seq <= last
+                }
+            }
+            guard first > seqs.lowerBound else { break }
+            seqs = seqs.lowerBound...(first - 1)
+        }
+        return (places, others)
+    }
+
+    /// The rows of a block become rows of their own.
+    private func open(_ block: BlockTable.Found, of incarnation: Incarnation) throws(SQLiteError) {
+        for row in try blocks?.remove(block, of: incarnation) ?? [] { try put(row, by: upsert) }
     }
 
     private func put(_ row: HistoryRow) throws(SQLiteError) {
@@ -142,7 +233,6 @@ final class DayFile {
         try put(row, by: row.isAmendment ? amend : upsert)
         if let command = row.command, database.changes == 0 { try put(command, of: row) }
         try put(row.copies, of: row)
-        lastTime = max(lastTime ?? row.time, row.time)
     }
 
     private func put(_ row: HistoryRow, by upsert: Statement) throws(SQLiteError) {
@@ -204,6 +294,9 @@ final class DayFile {
     }
 
     private func erase(_ erasure: Erasure) throws(SQLiteError) {
+        if let block = try blocks?.last(of: erasure.incarnation, in: erasure.seq...erasure.seq) {
+            try open(block, of: erasure.incarnation)
+        }
         find.bind(bits: erasure.incarnation.number, 1)
         find.bind(2, Int64(clamping: erasure.seq))
         guard try find.step() else {

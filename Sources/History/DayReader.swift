@@ -2,6 +2,9 @@ import ChatModel
 import SQLite
 
 /// A reading connection to one day's history. Used by one reader thread only.
+///
+/// A row is one of its own or in a block, and never goes from the former to the latter. So blocks are always looked at
+/// first: a row that has left its block since is found then where it is now.
 final class DayReader {
     let database: Database
     private let bound: Statement
@@ -10,12 +13,14 @@ final class DayReader {
     private let one: Statement
     private let state: Statement
     private let copies: Statement
+    let blocks: BlockReader?
 
     /// The columns of each row that are read.
     enum Columns: String, CaseIterable {
-        case all = "seq, log_index, time, type, recalled, command_high, command_low, sender, payload"
+        case all = "incarnation, seq, log_index, time, type, recalled, command_high, command_low, sender, payload"
         /// The payload is then empty: its pages are not read.
-        case withoutPayload = "seq, log_index, time, type, recalled, command_high, command_low, sender, NULL"
+        case withoutPayload =
+            "incarnation, seq, log_index, time, type, recalled, command_high, command_low, sender, NULL"
     }
 
     private struct Scan: Hashable {
@@ -49,6 +54,7 @@ final class DayReader {
             one = try database.prepare("SELECT \(Columns.all.rawValue) FROM message WHERE incarnation = ? AND seq = ?")
             state = try database.prepare("SELECT time, recalled FROM message WHERE incarnation = ? AND seq = ?")
             copies = try database.prepare("SELECT payload FROM copies WHERE incarnation = ? AND seq = ?")
+            blocks = try BlockReader(database)
         } catch {
             database.close()
             throw error
@@ -60,21 +66,43 @@ final class DayReader {
     /// The first seq of a row at or after `time`; one after the last seq when all rows are older. Found by halving,
     /// since times do not fall while seqs grow.
     func firstSeq(_ incarnation: Incarnation, atOrAfter time: Timestamp) throws(SQLiteError) -> Int64 {
-        last.bind(bits: incarnation.number, 1)
-        guard try last.step() else { return 0 }
-        var high = last.int64(0).addingReportingOverflow(1).partialValue
-        last.reset()
+        guard let last = try lastSeq(of: incarnation) else { return 0 }
+        var high = last.addingReportingOverflow(1).partialValue
         var low: Int64 = 0
-        bound.bind(bits: incarnation.number, 1)
-        defer { bound.reset() }
         while low < high {
             let middle = low + (high - low) / 2
-            bound.reset()
-            bound.bind(2, middle)
-            guard try bound.step() else { return high }
-            if bound.int64(1) >= time.milliseconds { high = middle } else { low = bound.int64(0) + 1 }
+            guard let row = try first(incarnation, from: middle) else { return high }
+            if row.time >= time { high = middle } else { low = row.seq + 1 }
         }
         return low
+    }
+
+    /// The first row at or after a seq.
+    private func first(
+        _ incarnation: Incarnation, from seq: Int64
+    ) throws(SQLiteError) -> (seq: Int64, time: Timestamp)? {
+        let inBlock = try blocks?.first(incarnation, from: seq)
+        bound.bind(bits: incarnation.number, 1)
+        bound.bind(2, seq)
+        defer { bound.reset() }
+        let own = try bound.step() ? (seq: bound.int64(0), time: Timestamp(bound.int64(1))) : nil
+        guard let inBlock else { return own }
+        if let own, own.seq <= Int64(clamping: inBlock.seq) { return own }
+        return (Int64(clamping: inBlock.seq), inBlock.time)
+    }
+
+    /// The seqs that a room has in the file, as a range; nil when it has none.
+    func seqs(of life: Incarnation) throws(SQLiteError) -> ClosedRange<Int64>? {
+        guard let last = try lastSeq(of: life), let first = try first(life, from: .min)?.seq else { return nil }
+        return first <= last ? first...last : nil
+    }
+
+    private func lastSeq(of life: Incarnation) throws(SQLiteError) -> Int64? {
+        let inBlock = try blocks?.lastSeq(life)
+        last.bind(bits: life.number, 1)
+        defer { last.reset() }
+        guard try last.step() else { return inBlock }
+        return max(last.int64(0), inBlock ?? .min)
     }
 
     /// Walks over rows with seqs in `range` until `visit` returns false. Returns whether it has seen all of them.
@@ -86,22 +114,82 @@ final class DayReader {
         statement.bind(bits: incarnation.number, 1)
         statement.bind(2, range.lowerBound)
         statement.bind(3, range.upperBound)
-        defer { statement.reset() }
-        while try statement.step() {
-            guard try visit(RowView(statement: statement, incarnation: incarnation, reader: self)) else { return false }
+        return try walk(
+            statement, blocks?.walk(incarnation, range, in: order), in: order, isWanted: { range.contains($0.seq) },
+            visit)
+    }
+
+    /// Walks over rows of their own and those of blocks in one order until `visit` returns false. Returns whether it has seen
+    /// all of them.
+    ///
+    /// - Parameters:
+    ///   - rows: with the columns of `Columns`, and maybe more.
+    ///   - isWanted: for rows of blocks; `rows` has no others.
+    func walk(
+        _ rows: Statement, _ walkedBlocks: Statement?, in order: HistoryQuery.Order, isWanted: (Place) -> Bool,
+        _ visit: (RowView) throws(SQLiteError) -> Bool
+    ) throws(SQLiteError) -> Bool {
+        defer {
+            rows.reset()
+            walkedBlocks?.reset()
+        }
+        // Blocks first. While the cursor is on one, both see one state of the file.
+        var hasBlock = try walkedBlocks?.step() ?? false
+        var hasRow = try rows.step()
+        while hasRow || hasBlock {
+            if hasBlock, let walkedBlocks, let blocks {
+                let start = Place(life: walkedBlocks.int64(0), seq: walkedBlocks.int64(1))
+                let isFirst = !hasRow || (start < Place(of: rows)) == (order == .ascending)
+                if isFirst {
+                    let block = try blocks.block(walkedBlocks)
+                    guard try visitRows(of: block, in: order, isWanted, visit) else { return false }
+                    hasBlock = try walkedBlocks.step()
+                    continue
+                }
+            }
+            guard try visit(RowView(source: .own(rows, self))) else { return false }
+            hasRow = try rows.step()
+        }
+        return true
+    }
+
+    private func visitRows(
+        of block: StoredBlock, in order: HistoryQuery.Order, _ isWanted: (Place) -> Bool,
+        _ visit: (RowView) throws(SQLiteError) -> Bool
+    ) throws(SQLiteError) -> Bool {
+        let count = block.heads.rows.count
+        for step in 0..<count {
+            let number = order == .ascending ? step : count - 1 - step
+            let view = RowView(source: .block(block, number))
+            guard isWanted(Place(life: block.life, seq: view.seq)) else { continue }
+            guard try visit(view) else { return false }
         }
         return true
     }
 
     func row(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> HistoryRow? {
+        if let block = try blocks?.block(incarnation, around: seq),
+            let number = block.heads.number(of: UInt64(clamping: seq)), let row = try block.row(number)
+        {
+            return row
+        }
+        return try ownRow(incarnation, seq: seq)
+    }
+
+    fileprivate func ownRow(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> HistoryRow? {
         one.bind(bits: incarnation.number, 1)
         one.bind(2, seq)
         defer { one.reset() }
-        return try one.step() ? RowView(statement: one, incarnation: incarnation, reader: self).row : nil
+        return try one.step() ? RowView(source: .own(one, self)).row() : nil
     }
 
     /// Whether a message is recalled, and its time; nil when there is none.
     func state(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> (time: Timestamp, recalled: Bool)? {
+        if let heads = try blocks?.block(incarnation, around: seq)?.heads,
+            let number = heads.number(of: UInt64(clamping: seq))
+        {
+            return (heads.rows[number].time, false)
+        }
         state.bind(bits: incarnation.number, 1)
         state.bind(2, seq)
         defer { state.reset() }
@@ -117,35 +205,109 @@ final class DayReader {
     }
 }
 
-/// The row under a statement's cursor, read column by column as needed.
-struct RowView {
-    fileprivate let statement: Statement
-    let incarnation: Incarnation
-    private let reader: DayReader
+extension DayReader {
+    /// The place of a row in its file.
+    struct Place: Sendable, Hashable, Comparable {
+        var life: Int64
+        var seq: Int64
 
-    fileprivate init(statement: Statement, incarnation: Incarnation, reader: DayReader) {
-        self.statement = statement
-        self.incarnation = incarnation
-        self.reader = reader
+        static let start = Place(life: .min, seq: -1)
+
+        init(life: Int64, seq: Int64) { (self.life, self.seq) = (life, seq) }
+
+        /// The place of the row under a cursor.
+        fileprivate init(of rows: Statement) { self.init(life: rows.int64(0), seq: rows.int64(1)) }
+
+        static func < (a: Place, b: Place) -> Bool { (a.life, a.seq) < (b.life, b.seq) }
+    }
+}
+
+/// The row that a walk is at, read column by column as needed.
+struct RowView {
+    fileprivate enum Source {
+        case own(Statement, DayReader)
+        case block(StoredBlock, Int)
     }
 
-    /// The row with its payload, where the walk is one without.
-    func whole() throws(SQLiteError) -> HistoryRow? { try reader.row(incarnation, seq: seq) }
+    fileprivate let source: Source
 
-    var seq: Int64 { statement.int64(0) }
-    var index: UInt64 { UInt64(clamping: statement.int64(1)) }
-    var time: Timestamp { Timestamp(statement.int64(2)) }
-    var type: Int { Int(statement.int64(3)) }
-    var sender: String? { statement.optionalText(7) }
+    fileprivate init(source: Source) { self.source = source }
+
+    /// The row with its payload, where the walk is one without. nil when it is there no more.
+    func whole() throws(SQLiteError) -> HistoryRow? {
+        switch source {
+        case .own(_, let reader): try reader.ownRow(incarnation, seq: seq)
+        case .block(let block, let number): try block.row(number)
+        }
+    }
+
+    /// The statement of a row of its own, for columns beyond those that all have.
+    var statement: Statement? {
+        if case .own(let statement, _) = source { statement } else { nil }
+    }
+
+    var incarnation: Incarnation { Incarnation(UInt64(bitPattern: life)) }
+
+    var life: Int64 {
+        switch source {
+        case .own(let statement, _): statement.int64(0)
+        case .block(let block, _): block.life
+        }
+    }
+
+    var seq: Int64 {
+        switch source {
+        case .own(let statement, _): statement.int64(1)
+        case .block(let block, let number): Int64(clamping: block.heads.rows[number].seq)
+        }
+    }
+
+    var index: UInt64 {
+        switch source {
+        case .own(let statement, _): UInt64(clamping: statement.int64(2))
+        case .block(let block, let number): block.heads.rows[number].index
+        }
+    }
+
+    var time: Timestamp {
+        switch source {
+        case .own(let statement, _): Timestamp(statement.int64(3))
+        case .block(let block, let number): block.heads.rows[number].time
+        }
+    }
+
+    var type: Int {
+        switch source {
+        case .own(let statement, _): Int(statement.int64(4))
+        case .block(let block, let number): block.heads.rows[number].type
+        }
+    }
+
+    var sender: String? {
+        switch source {
+        case .own(let statement, _): statement.optionalText(8)
+        case .block(let block, let number): block.sender(number)
+        }
+    }
 
     var command: CommandKey? {
-        statement.isNull(5) ? nil : CommandKey(high: statement.bits(5), low: statement.bits(6))
+        switch source {
+        case .own(let statement, _):
+            statement.isNull(6) ? nil : CommandKey(high: statement.bits(6), low: statement.bits(7))
+        case .block(let block, let number): block.heads.rows[number].command
+        }
     }
 
-    var row: HistoryRow {
-        HistoryRow(
-            incarnation: incarnation, seq: UInt64(clamping: seq), index: index,
-            time: time, type: type, sender: sender, command: command, payload: statement.bytes(8),
-            recalled: statement.int64(4) != 0)
+    /// The row, with its payload as far as the walk reads that.
+    func row(withPayload: Bool = true) throws(SQLiteError) -> HistoryRow {
+        switch source {
+        case .own(let statement, _):
+            HistoryRow(
+                incarnation: incarnation, seq: UInt64(clamping: seq), index: index, time: time, type: type,
+                sender: sender,
+                command: command, payload: statement.bytes(9), recalled: statement.int64(5) != 0)
+        case .block(let block, let number):
+            withPayload ? try block.row(number) ?? block.bare(number) : block.bare(number)
+        }
     }
 }

@@ -64,7 +64,9 @@ struct PageTask: ReadTask {
                 return false
             }
             let isWhole = columns == .all || query.withoutPayload
-            guard let one = isWhole ? row.row : try row.whole() else { return true }
+            guard let one = isWhole ? try row.row(withPayload: !query.withoutPayload) : try row.whole() else {
+                return true
+            }
             if !query.withoutPayload {
                 bytes += shownBytes(one.payload)
                 if bytes > Limits.pageBytes, !found.isEmpty {
@@ -187,8 +189,9 @@ struct TailTask: ReadTask {
     mutating func slice(open: FileOpener) throws(SQLiteError) -> Tail? {
         var tail = self.tail
         if !hasRows {
-            hasRows = try scan.slice(rowsMax: ReadSlice.payloadRowsMax, open: open) { [rowsMax] row in
-                tail.rows.append(row.row)
+            hasRows = try scan.slice(rowsMax: ReadSlice.payloadRowsMax, open: open) {
+                [rowsMax] (row) throws(SQLiteError) in
+                tail.rows.append(try row.row())
                 return tail.rows.count < rowsMax
             }
             if hasRows { tail.rows.reverse() }

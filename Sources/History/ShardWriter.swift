@@ -158,24 +158,30 @@ final class ShardWriter {
         }
         let index = batches.reduce(appliedIndex) { max($0, $1.appliedIndex) }
         let cutoffs = configuration.cutoffs()
-        var rows: [HistoryFile: [HistoryRow]] = [:]
+        var history = HistoryRows()
         var erasures: [HistoryFile: [Erasure]] = [:]
         for batch in batches {
-            // Replay and back-fill bring rows that have expired meanwhile; their file may be gone, and stays gone.
-            for row in batch.history where row.time >= cutoffs.of(row.life) && row.file.isNameable {
-                rows[row.file, default: []].append(row)
-            }
+            history.append(batch.history)
             for erasure in batch.erasures where cutoffs.shows(erasure.file) && erasure.file.isNameable {
                 erasures[erasure.file, default: []].append(erasure)
             }
         }
-        // A failure in between leaves some files ahead of others, which the repetition of the same rows mends.
-        for name in Set(rows.keys).union(erasures.keys).sorted() {
-            let file = try open(name)
-            try file.write(rows[name] ?? [], erasures[name] ?? [], applied: index)
-            noteChanges(of: file, name, rows[name] ?? [], erasures[name] ?? [])
-            // Recalls and imports may come to any day.
-            if openFiles.count > Self.openFilesMax { try closePastFiles() }
+        try history.bytes.withUnsafeBytes { bytes in
+            var rows: [HistoryFile: RowGroups] = [:]
+            history.forEachPlace(in: bytes) { row, place in
+                // Replay and back-fill bring rows that have expired meanwhile; their file may be gone, and stays gone.
+                guard row.time >= cutoffs.of(row.life), row.file.isNameable else { return }
+                rows[row.file, default: RowGroups()].add(row.head, at: place)
+            }
+            // A failure in between leaves some files ahead of others, which the repetition of the same rows mends.
+            for name in Set(rows.keys).union(erasures.keys).sorted() {
+                let file = try open(name)
+                let (some, gone) = (rows[name] ?? RowGroups(), erasures[name] ?? [])
+                try file.write(some, in: bytes, gone, applied: index)
+                noteChanges(of: file, name, some, in: bytes, gone)
+                // Recalls and imports may come to any day.
+                if openFiles.count > Self.openFilesMax { try closePastFiles() }
+            }
         }
         // Work for a state that a snapshot has replaced is void.
         for batch in batches where installedIndex == 0 || batch.appliedIndex > installedIndex {
@@ -202,7 +208,8 @@ final class ShardWriter {
         let path = path(name)
         try FileSystem.rewrite(path + "-wal")
         let file = try DayFile(
-            path: path, vfs: configuration.vfs, level: configuration.level, erased: configuration.erased)
+            path: path, vfs: configuration.vfs, level: configuration.level, blockRowsMin: configuration.blockRowsMin,
+            erased: configuration.erased)
         files.insert(name)
         openFiles[name] = file
         lastTimes[name] = nil

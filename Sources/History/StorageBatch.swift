@@ -124,7 +124,7 @@ public struct StorageBatch: Sendable {
     /// The last of the entries. The catalogue is always on disk as of some batch's end.
     public var appliedIndex: UInt64
     public var catalogue: [CatalogueRow] = []
-    public var history: [HistoryRow] = []
+    public var history = HistoryRows()
     /// After `history`.
     public var erasures: [Erasure] = []
     /// After `catalogue`; only rows of that incarnation go.
@@ -137,8 +137,7 @@ public struct StorageBatch: Sendable {
     /// Roughly what it occupies while it waits.
     var bytes: Int {
         let catalogueBytes = catalogue.reduce(0) { $0 + 160 + $1.key.utf8.count + ($1.value?.count ?? 0) }
-        let historyBytes = history.reduce(0) { $0 + 128 + $1.payload.count + ($1.copies?.count ?? 0) }
         let erasureBytes = erasures.reduce(0) { $0 + 64 + ($1.replacement?.count ?? 0) }
-        return 128 + catalogueBytes + historyBytes + erasureBytes + 96 * retired.count
+        return 128 + catalogueBytes + history.bytes.count + erasureBytes + 96 * retired.count
     }
 }

@@ -23,6 +23,8 @@ public struct StorageConfiguration: Sendable {
     public var checkpointPages = 4_000
     /// Bytes of batches that go into one transaction.
     public var transactionBytesMax = 4 << 20
+    /// Rows of one room that are written together and share a row of the file then (`BlockTable`), at least.
+    public var blockRowsMin = 8
     /// Reads of sessions that may wait, and as many others. Beyond it they fail with `.overloaded`.
     public var waitingReadsMax = 1_024
     /// The most of these that belong to the sessions in one room. Beyond it they fail with `.overloaded`.

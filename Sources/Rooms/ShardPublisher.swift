@@ -41,7 +41,7 @@ final class ShardPublisher {
 
     /// The rows of one applied command.
     func add(_ rows: RoomActor.Rows) {
-        batch.history.append(contentsOf: rows.history)
+        for row in rows.history { batch.history.append(row) }
         batch.erasures.append(contentsOf: rows.erasures)
         batch.catalogue.append(contentsOf: rows.catalogue)
         batch.retired.append(contentsOf: rows.retired)

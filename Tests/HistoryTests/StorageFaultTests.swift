@@ -14,7 +14,7 @@ import WaitTestKit
         async throws
     {
         var random = SeededGenerator(seed: seed)
-        let shard = try TestShard()
+        let shard = try TestShard(blockRowsMin: seed % 2 == 0 ? 8 : 1)
         var synced: UInt64 = 0
         var applied: UInt64 = 0
         for _ in 0..<4 {

@@ -24,8 +24,11 @@ final class TestShard: Sendable {
     let pool = StoragePool(writers: 1, readers: 1)
     let health = Mutex<[StorageHealth]>([])
     private let healthChanges = Changes()
+    private let blockRowsMin: Int
 
-    init(now: Timestamp = noon) throws {
+    /// - Parameter blockRowsMin: by default each message of its own is a block, which is what changes have most to do with.
+    init(now: Timestamp = noon, blockRowsMin: Int = 1) throws {
+        self.blockRowsMin = blockRowsMin
         directory = try TemporaryDirectory()
         clock = TestClock(now)
     }
@@ -37,6 +40,7 @@ final class TestShard: Sendable {
         var configuration = StorageConfiguration { [clock] in clock.now }
         configuration.linger = .milliseconds(1)
         configuration.vfs = disk?.vfs
+        configuration.blockRowsMin = blockRowsMin
         configuration.erased = { payload in payload.isEmpty ? [] : [0] }
         configuration.onHealthChange = { [weak self] health in
             self?.health.withLock { $0.append(health) }
@@ -108,7 +112,7 @@ extension ShardStorage {
     func write(_ rows: [HistoryRow], _ erasures: [Erasure] = [], applied: UInt64? = nil) {
         var batch = StorageBatch(
             appliedIndex: applied ?? max(rows.map(\.index).max() ?? 0, erasures.map(\.index).max() ?? 0))
-        batch.history = rows
+        batch.history = HistoryRows(rows)
         batch.erasures = erasures
         write(batch)
     }

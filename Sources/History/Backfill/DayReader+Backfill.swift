@@ -36,14 +36,19 @@ extension DayReader {
                 """, cursor)
             // Only the beginnings of unwanted rows are read.
             messages.bind(3, Int64(clamping: changedAfter))
-            defer { messages.reset() }
-            while try messages.step() {
+            let place =
+                cursor.map {
+                    Place(life: Int64(bitPattern: $0.incarnation.number), seq: Int64(clamping: $0.seq))
+                } ?? .start
+            let isWhole = try walk(
+                messages, blocks?.walk(after: place), in: .ascending, isWanted: { $0 > place }
+            ) { (view) throws(SQLiteError) in
                 guard rowsLeft > 0 else { return false }
                 rowsLeft -= 1
-                let isChanged = UInt64(clamping: messages.int64(2)) > changedAfter
-                let record = isChanged ? HistoryRecord(row: row(messages)) : nil
-                guard visit(place(.messages, messages), record) else { return false }
+                let record = view.index > changedAfter ? HistoryRecord(row: try whole(view)) : nil
+                return visit(HistoryCursor(.messages, view.incarnation, seq: UInt64(clamping: view.seq)), record)
             }
+            guard isWhole else { return false }
         }
         let tombstones = try statement(
             """
@@ -56,7 +61,9 @@ extension DayReader {
             rowsLeft -= 1
             let isChanged = UInt64(clamping: tombstones.int64(2)) > changedAfter
             let record = isChanged ? HistoryRecord(erasure: erasure(tombstones)) : nil
-            guard visit(place(.tombstones, tombstones), record) else { return false }
+            let place = HistoryCursor(
+                .tombstones, Incarnation(tombstones.bits(0)), seq: UInt64(clamping: tombstones.int64(1)))
+            guard visit(place, record) else { return false }
         }
         return true
     }
@@ -73,18 +80,11 @@ extension DayReader {
         return statement
     }
 
-    private func place(_ table: HistoryCursor.Table, _ statement: Statement) -> HistoryCursor {
-        HistoryCursor(table, Incarnation(statement.bits(0)), seq: UInt64(clamping: statement.int64(1)))
-    }
-
-    private func row(_ statement: Statement) -> HistoryRow {
-        HistoryRow(
-            incarnation: Incarnation(statement.bits(0)), seq: UInt64(clamping: statement.int64(1)),
-            index: UInt64(clamping: statement.int64(2)), time: Timestamp(statement.int64(3)),
-            type: Int(statement.int64(4)), sender: statement.optionalText(8),
-            command: statement.isNull(6) ? nil : CommandKey(high: statement.bits(6), low: statement.bits(7)),
-            payload: statement.bytes(9), copies: statement.isNull(10) ? nil : statement.bytes(10),
-            recalled: statement.int64(5) != 0)
+    /// The row with what it holds besides, which rows of blocks do not.
+    private func whole(_ view: RowView) throws(SQLiteError) -> HistoryRow {
+        var row = try view.row()
+        if let statement = view.statement, !statement.isNull(10) { row.copies = statement.bytes(10) }
+        return row
     }
 
     private func erasure(_ statement: Statement) -> Erasure {

@@ -49,7 +49,12 @@ extension ShardWriter {
         if !visible.isEmpty || (!erasures.isEmpty && file.day >= cutoff.day) {
             do {
                 try blockIndex(file)
-                try open(file).write(visible, erasures, applied: 0)
+                let history = HistoryRows(visible)
+                try history.bytes.withUnsafeBytes { bytes in
+                    var groups = RowGroups()
+                    history.forEachPlace(in: bytes) { row, place in groups.add(row.head, at: place) }
+                    try open(file).write(groups, in: bytes, erasures, applied: 0)
+                }
             } catch {
                 let failure = StorageError(any: error)
                 if failure.code == .restartNeeded || failure.code == .corrupt { note(failure) }

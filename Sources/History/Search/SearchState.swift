@@ -181,7 +181,9 @@ final class SearchState: Sendable {
     /// A day file has other rows than before.
     /// - Parameter applied: the day file's.
     /// - Returns: `.much` when so many wait that they are to be indexed now.
-    func note(_ name: HistoryFile, _ rows: [HistoryRow], _ erasures: [Erasure], applied: UInt64) -> Noted {
+    func note(
+        _ name: HistoryFile, _ rows: RowGroups, in bytes: UnsafeRawBufferPointer, _ erasures: [Erasure], applied: UInt64
+    ) -> Noted {
         shared.withLock { shared in
             var file = shared.files[name] ?? File(isAsked: configuration.isAhead)
             // Only one copy of the sets: they change in place.
@@ -191,9 +193,11 @@ final class SearchState: Sendable {
             guard file.phase != .unasked else { return .nothing }
             shared.due.insert(name)
             guard file.phase != .blocked else { return .nothing }
-            for row in rows {
-                file.pending.insert(row.incarnation, row.seq)
-                file.rooms?.insert(row.incarnation)
+            for group in rows.groups {
+                for place in group.places {
+                    file.pending.insert(group.incarnation, PackedRow(bytes, at: place).head.seq)
+                }
+                file.rooms?.insert(group.incarnation)
             }
             for erasure in erasures { file.pending.insert(erasure.incarnation, erasure.seq) }
             if file.pending.count > configuration.pendingMax {

@@ -4,9 +4,12 @@ import SQLite
 /// The indexes hear of the day files.
 extension ShardWriter {
     /// A transaction has changed a day file.
-    func noteChanges(of file: DayFile, _ name: HistoryFile, _ rows: [HistoryRow], _ erasures: [Erasure]) {
+    func noteChanges(
+        of file: DayFile, _ name: HistoryFile, _ rows: RowGroups, in bytes: UnsafeRawBufferPointer,
+        _ erasures: [Erasure]
+    ) {
         guard let indexes else { return }
-        let noted = indexes.state.note(name, rows, erasures, applied: file.applied)
+        let noted = indexes.state.note(name, rows, in: bytes, erasures, applied: file.applied)
         if noted != .nothing { indexes.state.wake(on: indexes.thread, number, isHurried: noted == .much) }
     }
 
