@@ -5,8 +5,6 @@ import ChatModel
 public struct HistoryRows: Sendable, Hashable {
     private(set) var bytes: [UInt8] = []
     public private(set) var count = 0
-    /// The last of the log entries that made them.
-    private(set) var lastIndex: UInt64 = 0
 
     public init() {}
 
@@ -26,19 +24,21 @@ public struct HistoryRows: Sendable, Hashable {
         bytes.append(contentsOf: row.payload)
         if let copies = row.copies { bytes.append(contentsOf: copies) }
         count += 1
-        lastIndex = max(lastIndex, row.index)
     }
 
-    public mutating func append(_ rows: HistoryRows) {
-        guard !isEmpty else {
-            self = rows
-            return
-        }
+    mutating func append(_ rows: HistoryRows) {
         bytes.reserve(rows.bytes.count)
         bytes.append(contentsOf: rows.bytes)
         count += rows.count
-        lastIndex = max(lastIndex, rows.lastIndex)
     }
+
+    /// Keeps the memory.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        count = 0
+    }
+
+    var capacity: Int { bytes.capacity }
 
     /// The rows as values.
     public var all: [HistoryRow] {
@@ -162,6 +162,6 @@ extension [UInt8] {
     /// Room for so many bytes more, which grows by doubling.
     fileprivate mutating func reserve(_ more: Int) {
         let wanted = count + more
-        if wanted > capacity { reserveCapacity(Swift.max(wanted, 2 * capacity)) }
+        if wanted > capacity { reserveCapacity(Swift.max(wanted, 2 * capacity, 1_024)) }
     }
 }

@@ -44,7 +44,7 @@ public final class ShardStorage: Sendable {
                 worker.writers[storage.number] = try ShardWriter(
                     number: storage.number, directory: directory, configuration: configuration, state: storage.state,
                     readerThread: storage.readerThread,
-                    indexes: storage.search.map { ($0, storage.indexThread) })
+                    indexes: storage.search.map { ($0, storage.indexThread) }, space: worker.rows)
                 storage.openIndexes(storage.search)
                 return nil
             } catch {

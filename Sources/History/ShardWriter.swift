@@ -35,6 +35,7 @@ final class ShardWriter {
     private var lastTimes: [HistoryFile: Timestamp] = [:]
     /// Taken from the shared state, oldest first, and not in the files yet.
     private var unwritten = Fifo<StorageBatch>()
+    private let space: RowSpace
     var appliedIndex: UInt64
     private var publishedHealth = StorageHealth.good
     private var retryDelay = ShardWriter.retryDelayMin
@@ -47,8 +48,9 @@ final class ShardWriter {
 
     init(
         number: UInt64, directory: String, configuration: StorageConfiguration, state: Monitor<ShardState>,
-        readerThread: StorageThread, indexes: (state: SearchState, thread: StorageThread)?
+        readerThread: StorageThread, indexes: (state: SearchState, thread: StorageThread)?, space: RowSpace
     ) throws {
+        self.space = space
         self.number = number
         self.directory = directory
         self.configuration = configuration
@@ -158,15 +160,13 @@ final class ShardWriter {
         }
         let index = batches.reduce(appliedIndex) { max($0, $1.appliedIndex) }
         let cutoffs = configuration.cutoffs()
-        var history = HistoryRows()
         var erasures: [HistoryFile: [Erasure]] = [:]
         for batch in batches {
-            history.append(batch.history)
             for erasure in batch.erasures where cutoffs.shows(erasure.file) && erasure.file.isNameable {
                 erasures[erasure.file, default: []].append(erasure)
             }
         }
-        try history.bytes.withUnsafeBytes { bytes in
+        try space.withRows(of: batches.lazy.map(\.history)) { history, bytes in
             var rows: [HistoryFile: RowGroups] = [:]
             history.forEachPlace(in: bytes) { row, place in
                 // Replay and back-fill bring rows that have expired meanwhile; their file may be gone, and stays gone.

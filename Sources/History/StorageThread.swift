@@ -102,9 +102,30 @@ final class StorageThread: Sendable {
     }
 }
 
+/// Memory of one storage thread for rows that it is writing.
+final class RowSpace {
+    private var rows = HistoryRows()
+
+    private static let bytesMax = 1 << 20
+
+    /// Shows all rows of some batches behind each other.
+    func withRows<Value>(
+        of batches: some Sequence<HistoryRows>, _ body: (HistoryRows, UnsafeRawBufferPointer) throws -> Value
+    ) rethrows -> Value {
+        var rows = HistoryRows()
+        swap(&rows, &self.rows)
+        rows.removeAll()
+        for batch in batches { rows.append(batch) }
+        defer { if rows.capacity <= Self.bytesMax { self.rows = rows } }
+        return try rows.bytes.withUnsafeBytes { try body(rows, $0) }
+    }
+}
+
 /// The state that one storage thread owns: the shards that write on it and the files that are open for reading on it.
 final class StorageWorker {
     let thread: StorageThread
+    /// Rows that are being written: memory that is there already costs no page faults.
+    let rows = RowSpace()
     var writers: [UInt64: ShardWriter] = [:]
     let readers = ReaderCache()
     let indexes = SearchReaderCache()

@@ -1,13 +1,38 @@
 import ChatModel
+import Wire
 
 /// The newest kept messages of an active room, for clients that come back: bounded in number and in bytes.
+///
+/// They lie here as they are stored, each in one place in memory. Most go again without having been read; as values, each
+/// would be half a dozen places, none of which is in a cache when it is freed.
 package struct HotTail {
     package static let messagesMax = 256
     package static let bytesMax = 1 << 20
 
+    private struct Kept {
+        let seq: UInt64
+        let time: Timestamp
+        /// It quotes another.
+        let hasExcerpt: Bool
+        /// `HistoryCodec`'s.
+        let bytes: [UInt8]
+
+        init?(_ message: Message, _ bytes: [UInt8]?) {
+            guard let seq = message.seq else { return nil }
+            (self.seq, time, hasExcerpt) = (seq, message.time, message.hasExcerpt)
+            self.bytes = bytes ?? HistoryCodec.encode(message)
+        }
+
+        /// Roughly what it occupies.
+        var size: Int { 80 + bytes.count }
+
+        /// nil is for what this program did not write itself: whoever wants it reads history, which tells of the damage.
+        var message: Message? { try? HistoryCodec.decode(bytes) }
+    }
+
     /// Dense in seq; live ones start at `head`.
-    private var messages: ContiguousArray<Message> = []
-    /// The size of each, as it was counted: to go through a message once more costs more than to keep it.
+    private var messages: ContiguousArray<Kept> = []
+    /// The sizes and quotes of those, which are counted without a look at them.
     private var sizes: ContiguousArray<Int> = []
     private var head = 0
     private var bytes = 0
@@ -21,22 +46,26 @@ package struct HotTail {
     package init() {}
 
     package var isEmpty: Bool { head == messages.count }
-    package var last: Message? { isEmpty ? nil : messages.last }
+    package var last: (seq: UInt64, time: Timestamp)? {
+        isEmpty ? nil : messages.last.map { ($0.seq, $0.time) }
+    }
     package var firstSeq: UInt64? { isEmpty ? nil : messages[head].seq }
 
+    package func firstSeq(since time: Timestamp) -> UInt64? { messages[head...].first { $0.time >= time }?.seq }
+
+    /// - Parameter bytes: of `HistoryCodec`, where they have been made.
     /// - Precondition: its seq follows the last one's.
-    package mutating func append(_ message: Message) {
-        messages.append(message)
-        sizes.append(Self.size(message))
-        bytes += sizes[sizes.count - 1]
-        if message.hasExcerpt { quotes += 1 }
+    package mutating func append(_ message: Message, as bytes: [UInt8]? = nil) {
+        guard let kept = Kept(message, bytes) else { return }
+        messages.append(kept)
+        sizes.append(Self.entry(kept))
+        count(sizes[sizes.count - 1])
         if case .notification(let notification) = message.body, let reason = notification.event.putsOut {
             let cause = PutOut(reason, ext: notification.notifyExt)
             for target in notification.targets { kicks.note(target.user, at: message.time, cause) }
         }
-        while messages.count - head > Self.messagesMax || (bytes > Self.bytesMax && messages.count - head > 1) {
-            bytes -= sizes[head]
-            if messages[head].hasExcerpt { quotes -= 1 }
+        while messages.count - head > Self.messagesMax || (self.bytes > Self.bytesMax && messages.count - head > 1) {
+            uncount(sizes[head])
             head += 1
             isFull = true
         }
@@ -47,47 +76,62 @@ package struct HotTail {
         }
     }
 
-    package func message(seq: UInt64) -> Message? {
-        guard let first = firstSeq, seq >= first, seq - first < UInt64(messages.count - head) else { return nil }
-        return messages[head + Int(seq - first)]
+    /// A size, and in its last bit whether there is a quote.
+    private static func entry(_ kept: Kept) -> Int { kept.size << 1 | (kept.hasExcerpt ? 1 : 0) }
+
+    private mutating func count(_ entry: Int) {
+        bytes += entry >> 1
+        quotes += entry & 1
     }
+
+    private mutating func uncount(_ entry: Int) {
+        bytes -= entry >> 1
+        quotes -= entry & 1
+    }
+
+    private func index(of seq: UInt64) -> Int? {
+        guard let first = firstSeq, seq >= first, seq - first < UInt64(messages.count - head) else { return nil }
+        return head + Int(seq - first)
+    }
+
+    package func message(seq: UInt64) -> Message? { index(of: seq).flatMap { messages[$0].message } }
+
+    /// When a message was said; nil when it is not here.
+    package func time(seq: UInt64) -> Timestamp? { index(of: seq).map { messages[$0].time } }
 
     /// A recalled message stays, without its body, and nobody quotes it any more.
     package mutating func erase(seq: UInt64) {
         removeQuotes { $0 == seq }
-        guard let index = messages[head...].firstIndex(where: { $0.seq == seq }) else { return }
-        messages[index].body = .recalled(messages[index].body.type)
-        resize(index)
+        change(seq) { $0.body = .recalled($0.body.type) }
     }
 
-    /// A message has changed.
-    private mutating func resize(_ index: Int) {
-        bytes -= sizes[index]
-        sizes[index] = Self.size(messages[index])
-        bytes += sizes[index]
+    /// Puts another message in the place of one that is here.
+    private mutating func change(_ seq: UInt64, _ change: (inout Message) -> Void) {
+        guard let index = index(of: seq), var message = messages[index].message else { return }
+        change(&message)
+        guard let kept = Kept(message, nil) else { return }
+        uncount(sizes[index])
+        (messages[index], sizes[index]) = (kept, Self.entry(kept))
+        count(sizes[index])
     }
 
     /// A message was amended: this takes its place.
     package mutating func amend(_ message: Message) {
-        guard let seq = message.seq, let first = firstSeq, seq >= first, seq - first < UInt64(messages.count - head)
-        else { return }
-        let index = head + Int(seq - first)
-        let former = messages[index]
-        // As it is here, its quote may have gone since.
-        var fields = message.fields
-        fields.replyTo = former.replyTo
-        messages[index] = Message(fields)
-        resize(index)
+        guard let seq = message.seq else { return }
+        change(seq) { former in
+            // As it is here, its quote may have gone since.
+            var fields = message.fields
+            fields.replyTo = former.replyTo
+            former = Message(fields)
+        }
     }
 
     /// Takes away what replies quote of messages with those seqs.
     package mutating func removeQuotes(of isGone: (UInt64) -> Bool) {
         guard quotes > 0 else { return }
-        for index in head..<messages.count {
-            guard messages[index].hasExcerpt, let reply = messages[index].replyTo, isGone(reply.seq) else { continue }
-            messages[index].replyTo = reply.withoutExcerpt
-            resize(index)
-            quotes -= 1
+        for kept in messages[head...] where kept.hasExcerpt {
+            guard let reply = kept.message?.replyTo, isGone(reply.seq) else { continue }
+            change(kept.seq) { $0.replyTo = reply.withoutExcerpt }
         }
     }
 
@@ -104,13 +148,18 @@ package struct HotTail {
         guard holdsAll(after: seq, lastSeq: lastSeq), let first = firstSeq else { return nil }
         let from = head + Int(seq + 1 - first)
         guard from <= messages.count else { return nil }
-        return Array(messages[from..<min(messages.count, from + limit)])
+        return values(messages[from..<min(messages.count, from + limit)])
+    }
+
+    private func values(_ some: ContiguousArray<Kept>.SubSequence) -> [Message]? {
+        let values = some.compactMap(\.message)
+        return values.count == some.count ? values : nil
     }
 
     /// The newest messages, oldest first, at most `count`: those that are here, up to `lastSeq`.
     package func newest(_ count: Int, lastSeq: UInt64) -> [Message] {
         guard last?.seq == lastSeq else { return [] }
-        return Array(messages[head...].suffix(count))
+        return values(messages[head...].suffix(count)) ?? []
     }
 
     /// Puts older messages in front, as far as they lead up to the first one without a hole and there is place for them.
@@ -120,19 +169,18 @@ package struct HotTail {
     package mutating func prepend(_ older: [Message], lastSeq: UInt64) {
         let fitting = older.filter { $0.seq.map { $0 < firstSeq ?? lastSeq + 1 } ?? false }
         guard let newest = fitting.last?.seq, newest + 1 == firstSeq ?? lastSeq + 1 else { return }
-        var added: [Message] = []
+        var added: [Kept] = []
         var next = newest
         for message in fitting.reversed() {
             guard message.seq == next, messages.count - head + added.count < Self.messagesMax,
-                bytes + Self.size(message) <= Self.bytesMax
+                let kept = Kept(message, nil), bytes + kept.size <= Self.bytesMax
             else { break }
-            bytes += Self.size(message)
-            if message.hasExcerpt { quotes += 1 }
-            added.append(message)
+            count(Self.entry(kept))
+            added.append(kept)
             next -= 1
         }
         messages.replaceSubrange(..<head, with: added.reversed())
-        sizes.replaceSubrange(..<head, with: added.reversed().map(Self.size))
+        sizes.replaceSubrange(..<head, with: added.reversed().map(Self.entry))
         head = 0
     }
 

@@ -75,13 +75,14 @@ extension RoomActor {
             guard let seq = message.seq, let incarnation else { return }
             let copies = rows.copies.isEmpty ? facts.copies : rows.copies
             rows.copies = []
-            recent.tail.append(message)
+            let payload = HistoryCodec.encode(message)
+            recent.tail.append(message, as: payload)
             if turn.unwrittenFrom == nil { turn.unwrittenFrom = seq }
             turn.hasUnwrittenHistory = true
             var row = HistoryRow(
                 incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
                 type: message.type.number, sender: message.sender?.text, command: key,
-                payload: HistoryCodec.encode(message),
+                payload: payload,
                 copies: copies.isEmpty ? nil : HistoryCodec.encode(copies: copies))
             row.life = life(on: message.time.day)
             rows.history.append(row)

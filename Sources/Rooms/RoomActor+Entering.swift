@@ -31,7 +31,7 @@ extension RoomActor {
         let lastSeq = state.lastSeq
         guard let epoch, epoch == self.epoch, since <= lastSeq else { return false }
         // Storage finds out whether the next one has expired, which the tail may still have.
-        if let next = recent.tail.message(seq: since + 1), next.time < visibleSince { return true }
+        if let next = recent.tail.time(seq: since + 1), next < visibleSince { return true }
         return !recent.tail.holdsAll(after: since, lastSeq: lastSeq)
     }
 

@@ -186,7 +186,7 @@ extension RoomActor {
         // A session is taken up within the grace of its gateway's death; until that its client was told. A client that has
         // seen what was said after the kick has been told, and let in again.
         let told = revivedAt.adding(seconds: -grace)
-        let seen = request.epoch == epoch ? recent.tail.message(seq: since)?.time.adding(milliseconds: 1) : nil
+        let seen = request.epoch == epoch ? recent.tail.time(seq: since)?.adding(milliseconds: 1) : nil
         return kicked(caller.user, since: max(told, seen ?? told))
     }
 

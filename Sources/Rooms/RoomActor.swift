@@ -118,7 +118,7 @@ actor RoomActor {
         for row in loaded.tail where row.seq <= record.lastSeq {
             let message = try HistoryCodec.decode(row.payload)
             priorities[row.seq] = message.priority
-            tail.append(message)
+            tail.append(message, as: row.payload)
         }
         let recent = loaded.commands.reversed().filter { $0.seq <= record.lastSeq }
         let commands = recent.map {

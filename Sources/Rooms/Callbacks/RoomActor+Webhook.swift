@@ -89,10 +89,7 @@ extension RoomActor {
     private var firstReachable: UInt64 {
         let cutoff = visibleSince
         guard let first = recent.tail.firstSeq, first > 0 else { return state.lastSeq + 1 }
-        let oldest = recent.tail.messages(after: first - 1, lastSeq: state.lastSeq, limit: 1)?.first
-        if let oldest, oldest.time >= cutoff { return first }
-        let all = recent.tail.messages(after: first - 1, lastSeq: state.lastSeq, limit: HotTail.messagesMax) ?? []
-        return all.first { $0.time >= cutoff }?.seq ?? state.lastSeq + 1
+        return recent.tail.firstSeq(since: cutoff) ?? state.lastSeq + 1
     }
 
     /// Puts messages and what lies between them into the slice.
