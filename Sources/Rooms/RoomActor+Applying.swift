@@ -22,13 +22,13 @@ extension RoomActor {
     func apply(_ proposal: Proposal, at stamp: Stamp) -> Rows {
         var rows = Rows()
         let incarnation = state.incarnation
-        let effects = state.apply(proposal.command, key: proposal.key, at: stamp)
+        var effects = state.apply(proposal.command, key: proposal.key, at: stamp)
         turn.lastChangeIndex = stamp.index
+        // It is always the last one. Taken out, since a copy of it costs more than all else here.
+        let result: CommandResult? = if case .result(let result)? = effects.popLast() { result } else { nil }
         // With an ID whatever is new leaves at least a row.
-        let isRepeat = proposal.key != nil && effects.count == 1
-        if !isRepeat, case .updateMe(let set, _, _) = proposal.command.body,
-            case .result(.member(let member))? = effects.last
-        {
+        let isRepeat = proposal.key != nil && effects.isEmpty
+        if !isRepeat, case .updateMe(let set, _, _) = proposal.command.body, case .member(let member)? = result {
             // Laid over what is shown now: another change may have come since this one was proposed.
             var profile = presence.profile(of: member.user) ?? member.profile
             set.apply(to: &profile)
@@ -38,7 +38,7 @@ extension RoomActor {
             }
         }
         // An ack goes before the sender's own push.
-        if case .result(let result)? = effects.last { answer(proposal.origin, result, isRepeat: isRepeat) }
+        if let result { answer(proposal.origin, result, isRepeat: isRepeat) }
         for effect in effects {
             perform(
                 effect, proposal.command.facts, stamp: stamp, incarnation: incarnation ?? state.incarnation, rows: &rows
