@@ -24,8 +24,9 @@ struct DatabaseFormat {
         var convert: @Sendable (Database) throws(SQLiteError) -> Void
     }
 
-    /// Makes the schema in a new file, and converts one of an earlier version: each step is one transaction, which also
-    /// says the version, so a process that ends halfway goes on at the next start. Throws `.unsupported` when the file
+    /// Makes the schema in a new file, at once as the level brings it: nobody sees it halfway. Converts one of an earlier
+    /// version: each step is one transaction, which also says the version, so a process that ends halfway goes on at the
+    /// next start. Throws `.unsupported` when the file
     /// is of another program, or of a version from which there is no way.
     ///
     /// - Parameter level: the cluster's.
@@ -33,8 +34,13 @@ struct DatabaseFormat {
         if try Self.number(database, "SELECT count(*) FROM sqlite_schema") == 0 {
             try database.transaction { () throws(SQLiteError) in
                 try database.execute(schema)
+                var made = version
+                while let step = next(after: made, at: level) {
+                    try step.convert(database)
+                    made += 1
+                }
                 try database.execute("PRAGMA application_id = \(applicationID)")
-                try database.execute("PRAGMA user_version = \(version)")
+                try database.execute("PRAGMA user_version = \(made)")
             }
         }
         var found = try Self.number(database, "PRAGMA user_version") ?? 0

@@ -162,6 +162,6 @@ extension [UInt8] {
     /// Room for so many bytes more, which grows by doubling.
     fileprivate mutating func reserve(_ more: Int) {
         let wanted = count + more
-        if wanted > capacity { reserveCapacity(Swift.max(wanted, 2 * capacity, 1_024)) }
+        if wanted > capacity { reserveCapacity(Swift.max(wanted, 2 * capacity, 512)) }
     }
 }
