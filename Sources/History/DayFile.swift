@@ -199,27 +199,28 @@ final class DayFile {
     private func settle(
         _ group: RowGroups.Group, in bytes: UnsafeRawBufferPointer
     ) throws(SQLiteError) -> (places: [Int], others: [UInt64]) {
-        var (places, others) = (group.places, [UInt64]())
-        var seqs = group.seqs
-        while let block = try blocks?.last(of: group.incarnation, in: seqs) {
-            guard let first = block.heads.rows.first?.seq, let last = block.heads.rows.last?.seq else { break }
-            let isOpened = places.contains { place in
-                let row = PackedRow(bytes, at: place)
-                return row.head.seq >= first && row.head.seq <= last && !block.heads.hasAlready(row)
-            }
-            if isOpened {
-                try open(block, of: group.incarnation)
-            } else {
+        guard var block = try blocks?.last(of: group.incarnation, in: group.seqs) else { return (group.places, []) }
+        // By seq: blocks are looked for where there are rows, and not between them.
+        let rows = group.places.map { PackedRow(bytes, at: $0).head.seq }.enumerated()
+            .sorted { ($0.element, $0.offset) < ($1.element, $1.offset) }
+        var (count, others, settled) = (rows.count, [UInt64](), Set<Int>())
+        while let first = block.heads.rows.first?.seq, let last = block.heads.rows.last?.seq {
+            while count > 0, rows[count - 1].element > last { count -= 1 }
+            let end = count
+            while count > 0, rows[count - 1].element >= first { count -= 1 }
+            let within = rows[count..<end].map(\.offset)
+            if within.allSatisfy({ block.heads.hasAlready(PackedRow(bytes, at: group.places[$0])) }) {
                 others.append(first)
-                places.removeAll { place in
-                    let seq = PackedRow(bytes, at: place).head.seq
-                    return seq >= first && seq <= last
-                }
+                settled.formUnion(within)
+            } else {
+                try open(block, of: group.incarnation)
             }
-            guard first > seqs.lowerBound else { break }
-            seqs = seqs.lowerBound...(first - 1)
+            guard count > 0,
+                let next = try blocks?.last(of: group.incarnation, in: rows[0].element...rows[count - 1].element)
+            else { break }
+            block = next
         }
-        return (places, others)
+        return (group.places.indices.filter { !settled.contains($0) }.map { group.places[$0] }, others)
     }
 
     /// The rows of a block become rows of their own.

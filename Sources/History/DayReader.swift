@@ -133,9 +133,11 @@ final class DayReader {
             rows.reset()
             walkedBlocks?.reset()
         }
-        // Blocks first. While the cursor is on one, both see one state of the file.
+        // Blocks first. While one of the cursors is on a row, both see one state of the file.
         var hasBlock = try walkedBlocks?.step() ?? false
         var hasRow = try rows.step()
+        // The rows may be of a later state than the blocks that were not there.
+        if hasRow, !hasBlock, let walkedBlocks { hasBlock = try walkedBlocks.step() }
         while hasRow || hasBlock {
             if hasBlock, let walkedBlocks, let blocks {
                 let start = Place(life: walkedBlocks.int64(0), seq: walkedBlocks.int64(1))

@@ -80,7 +80,10 @@ final class ShardWriter {
                 let isWhole =
                     try !needsRecovery(file)
                     && DayFile.format.checkHead(of: self.path(file), at: configuration.level)
-                if !isWhole { _ = try open(file) }
+                guard !isWhole else { continue }
+                _ = try open(file)
+                // At the first start after the level has risen these are all of them.
+                if openFiles.count > Self.openFilesMax { try closePastFiles() }
             }
         } catch {
             closeFiles()

@@ -57,6 +57,8 @@ package struct HotTail {
     /// - Precondition: its seq follows the last one's.
     package mutating func append(_ message: Message, as bytes: [UInt8]? = nil) {
         guard let kept = Kept(message, bytes) else { return }
+        // History that is still being filled has holes: what is before one is left to whoever reads history.
+        if let last = messages.last?.seq, kept.seq != last + 1 { (head, self.bytes, quotes) = (messages.count, 0, 0) }
         messages.append(kept)
         sizes.append(Self.entry(kept))
         count(sizes[sizes.count - 1])

@@ -259,6 +259,60 @@ import Testing
         }
     }
 
+    @Test func `who reads while blocks are written skips none of them`() async throws {
+        let storage = try shard.open()
+        defer { storage.close() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for batch in 0..<60 as Range<UInt64> {
+                    storage.write(rows(1 + 70 * batch...70 + 70 * batch))
+                    if batch % 8 == 0 { _ = try await storage.checkpoint() }
+                }
+            }
+            group.addTask {
+                for _ in 0..<40 {
+                    let found = try await seqs(storage)
+                    #expect(found == (0..<UInt64(found.count)).map { $0 + 1 })
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// The number of a block that has gone is given to the next one, maybe of another room.
+    @Test func `a block that has gone is not taken for the one after it`() async throws {
+        let storage = try shard.open()
+        defer { storage.close() }
+        storage.write(rows(1...20))
+        _ = try await storage.checkpoint()
+        let reader = try DayReader(path: path, vfs: nil)
+        defer { reader.close() }
+        let block = try #require(try reader.blocks?.block(life, around: 20))
+        storage.write([], [Erasure(incarnation: life, seq: 5, day: noon.day, index: 21)])
+        _ = try await storage.checkpoint()
+        storage.write((1...20).map { row($0, index: 21 + $0, of: Incarnation(2), bytes: 10) })
+        _ = try await storage.checkpoint()
+        #expect(try block.row(19) == nil)
+        #expect(try reader.row(life, seq: 20) == rows(20...20)[0])
+    }
+
+    @Test func `a block with other seqs than it says is damage, for writers, too`() async throws {
+        var storage = try shard.open()
+        storage.write(rows(1...20))
+        _ = try await storage.checkpoint()
+        storage.close()
+        let database = try Database(path: path, options: DatabaseOptions())
+        try database.execute("UPDATE block SET last = 30")
+        database.close()
+        storage = try shard.open()
+        defer { storage.close() }
+        let error = await #expect(throws: StorageError.self) { _ = try await storage.message(25) }
+        #expect(error?.code == .corrupt)
+        storage.write(rows(25...25))
+        let failure = await #expect(throws: StorageError.self) { _ = try await storage.checkpoint() }
+        #expect(failure?.code == .corrupt)
+    }
+
     // MARK: - Formats
 
     @Test func `a file of before is read as it is, and has blocks once the level brings them`() async throws {

@@ -28,6 +28,21 @@ struct HotTailTests {
         #expect(tail.messages(after: 1_000, lastSeq: 1_000, limit: 2) == [])
     }
 
+    /// As a room is restored whose history is still being filled.
+    @Test func `it begins behind a hole, and what is recalled there is gone`() throws {
+        var tail = HotTail()
+        for seq in [365...600, 1_001...1_020] as [ClosedRange<UInt64>] {
+            for seq in seq { tail.append(try message(seq)) }
+        }
+        #expect(tail.firstSeq == 1_001 && !tail.isFull)
+        tail.erase(seq: 601)
+        tail.erase(seq: 1_010)
+        let recalled = tail.newest(20, lastSeq: 1_020).filter(\.isRecalled).compactMap(\.seq)
+        #expect(recalled == [1_010])
+        tail.prepend(try (990...1_000).map { try message($0) }, lastSeq: 1_020)
+        #expect(tail.firstSeq == 990)
+    }
+
     @Test func `older messages come in front of it, as far as they lead up to it and there is place`() throws {
         var tail = HotTail()
         tail.prepend(try (1...9).map { try message($0) }, lastSeq: 10)

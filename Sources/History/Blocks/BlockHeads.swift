@@ -44,6 +44,13 @@ struct BlockHeads: Sendable {
         (self.rows, self.bytes) = (rows, bytes)
     }
 
+    /// Those of a block from one seq through another: damage does not send anybody in circles.
+    init(decoding bytes: [UInt8], from first: Int64, through last: Int64) throws(SQLiteError) {
+        try self.init(decoding: bytes)
+        guard rows.first.map({ Int64(clamping: $0.seq) }) == first, rows.last.map({ Int64(clamping: $0.seq) }) == last
+        else { throw SQLiteError(code: .corrupt, message: "a block of history has other rows than it says") }
+    }
+
     func sender(of row: Row) -> String? { row.sender.map { String(decoding: bytes[$0], as: UTF8.self) } }
 
     /// The place of the first row with that seq or a later one.

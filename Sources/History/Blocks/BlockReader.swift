@@ -17,7 +17,7 @@ struct BlockReader {
         // From the one on that holds the first seq, or would.
         func between(_ order: String) -> String {
             """
-            SELECT incarnation, first, id, heads FROM block WHERE incarnation = ?1 AND first <= ?3 AND first >= ifnull(
+            SELECT incarnation, first, id, heads, last FROM block WHERE incarnation = ?1 AND first <= ?3 AND first >= ifnull(
                 (SELECT first FROM block WHERE incarnation = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1), ?2)
             ORDER BY first \(order)
             """
@@ -26,7 +26,7 @@ struct BlockReader {
         descending = try database.prepare(between("DESC"))
         after = try database.prepare(
             """
-            SELECT incarnation, first, id, heads FROM block WHERE (incarnation, first) >= (?1, ifnull(
+            SELECT incarnation, first, id, heads, last FROM block WHERE (incarnation, first) >= (?1, ifnull(
                 (SELECT first FROM block WHERE incarnation = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1), ?2))
             ORDER BY incarnation, first
             """)
@@ -37,7 +37,9 @@ struct BlockReader {
             """)
         first = try database.prepare("SELECT first FROM block WHERE incarnation = ? ORDER BY first LIMIT 1")
         last = try database.prepare("SELECT last FROM block WHERE incarnation = ? ORDER BY first DESC LIMIT 1")
-        payloads = try database.prepare("SELECT payloads FROM block WHERE id = ?")
+        // An ID comes again when the newest block has gone; the same seqs in a block do not.
+        payloads = try database.prepare(
+            "SELECT payloads FROM block WHERE id = ? AND incarnation = ? AND first = ? AND last = ?")
     }
 
     /// Those that may have seqs of a range; to be reset.
@@ -62,9 +64,10 @@ struct BlockReader {
 
     /// The block under the cursor of a walk.
     func block(_ statement: Statement) throws(SQLiteError) -> StoredBlock {
-        StoredBlock(
-            life: statement.int64(0), id: statement.int64(2), heads: try BlockHeads(decoding: statement.bytes(3)),
-            payloads: payloads)
+        let seqs = (statement.int64(1), statement.int64(4))
+        return StoredBlock(
+            life: statement.int64(0), id: statement.int64(2),
+            heads: try BlockHeads(decoding: statement.bytes(3), from: seqs.0, through: seqs.1), payloads: payloads)
     }
 
     /// The block that has the seq between its first and its last one.
@@ -116,6 +119,9 @@ final class StoredBlock {
     func row(_ number: Int) throws(SQLiteError) -> HistoryRow? {
         if payloads == nil {
             statement.bind(1, id)
+            statement.bind(2, life)
+            statement.bind(3, heads.rows.first.map { Int64(clamping: $0.seq) })
+            statement.bind(4, heads.rows.last.map { Int64(clamping: $0.seq) })
             defer { statement.reset() }
             guard try statement.step() else { return nil }
             payloads = statement.bytes(0)

@@ -36,7 +36,7 @@ struct BlockTable {
         // The last one that begins before the end: blocks do not overlap.
         find = try database.prepare(
             """
-            SELECT id, last, heads FROM block WHERE incarnation = ? AND first <= ? ORDER BY first DESC LIMIT 1
+            SELECT id, first, last, heads FROM block WHERE incarnation = ? AND first <= ? ORDER BY first DESC LIMIT 1
             """)
         payloads = try database.prepare("SELECT payloads FROM block WHERE id = ?")
         insert = try database.prepare(
@@ -64,8 +64,10 @@ struct BlockTable {
         find.bind(2, Int64(clamping: seqs.upperBound))
         guard try find.step() else { return nil }
         defer { find.reset() }
-        guard find.int64(1) >= Int64(clamping: seqs.lowerBound) else { return nil }
-        return Found(id: find.int64(0), heads: try BlockHeads(decoding: find.bytes(2)))
+        let last = find.int64(2)
+        guard last >= Int64(clamping: seqs.lowerBound) else { return nil }
+        return Found(
+            id: find.int64(0), heads: try BlockHeads(decoding: find.bytes(3), from: find.int64(1), through: last))
     }
 
     /// Whether rows of these seqs may become a block: none of them is there as a row of its own, or was recalled before it came.
