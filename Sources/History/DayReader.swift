@@ -3,8 +3,8 @@ import SQLite
 
 /// A reading connection to one day's history. Used by one reader thread only.
 ///
-/// A row is one of its own or in a block, and never goes from the former to the latter. So blocks are always looked at
-/// first: a row that has left its block since is found then where it is now.
+/// A row is one of its own or in a block, and may go from the latter to the former at any time: whatever looks at both does so
+/// on one state of the file.
 final class DayReader {
     let database: Database
     private let bound: Statement
@@ -66,15 +66,17 @@ final class DayReader {
     /// The first seq of a row at or after `time`; one after the last seq when all rows are older. Found by halving,
     /// since times do not fall while seqs grow.
     func firstSeq(_ incarnation: Incarnation, atOrAfter time: Timestamp) throws(SQLiteError) -> Int64 {
-        guard let last = try lastSeq(of: incarnation) else { return 0 }
-        var high = last.addingReportingOverflow(1).partialValue
-        var low: Int64 = 0
-        while low < high {
-            let middle = low + (high - low) / 2
-            guard let row = try first(incarnation, from: middle) else { return high }
-            if row.time >= time { high = middle } else { low = row.seq + 1 }
+        try database.readTransaction { () throws(SQLiteError) in
+            guard let last = try lastSeq(of: incarnation) else { return 0 }
+            var high = last.addingReportingOverflow(1).partialValue
+            var low: Int64 = 0
+            while low < high {
+                let middle = low + (high - low) / 2
+                guard let row = try first(incarnation, from: middle) else { return high }
+                if row.time >= time { high = middle } else { low = row.seq + 1 }
+            }
+            return low
         }
-        return low
     }
 
     /// The first row at or after a seq.
@@ -93,8 +95,10 @@ final class DayReader {
 
     /// The seqs that a room has in the file, as a range; nil when it has none.
     func seqs(of life: Incarnation) throws(SQLiteError) -> ClosedRange<Int64>? {
-        guard let last = try lastSeq(of: life), let first = try first(life, from: .min)?.seq else { return nil }
-        return first <= last ? first...last : nil
+        try database.readTransaction { () throws(SQLiteError) in
+            guard let last = try lastSeq(of: life), let first = try first(life, from: .min)?.seq else { return nil }
+            return first <= last ? first...last : nil
+        }
     }
 
     private func lastSeq(of life: Incarnation) throws(SQLiteError) -> Int64? {
@@ -129,30 +133,29 @@ final class DayReader {
         _ rows: Statement, _ walkedBlocks: Statement?, in order: HistoryQuery.Order, isWanted: (Place) -> Bool,
         _ visit: (RowView) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
-        defer {
-            rows.reset()
-            walkedBlocks?.reset()
-        }
-        // Blocks first. While one of the cursors is on a row, both see one state of the file.
-        var hasBlock = try walkedBlocks?.step() ?? false
-        var hasRow = try rows.step()
-        // The rows may be of a later state than the blocks that were not there.
-        if hasRow, !hasBlock, let walkedBlocks { hasBlock = try walkedBlocks.step() }
-        while hasRow || hasBlock {
-            if hasBlock, let walkedBlocks, let blocks {
-                let start = Place(life: walkedBlocks.int64(0), seq: walkedBlocks.int64(1))
-                let isFirst = !hasRow || (start < Place(of: rows)) == (order == .ascending)
-                if isFirst {
-                    let block = try blocks.block(walkedBlocks)
-                    guard try visitRows(of: block, in: order, isWanted, visit) else { return false }
-                    hasBlock = try walkedBlocks.step()
-                    continue
-                }
+        try database.readTransaction { () throws(SQLiteError) in
+            defer {
+                rows.reset()
+                walkedBlocks?.reset()
             }
-            guard try visit(RowView(source: .own(rows, self))) else { return false }
-            hasRow = try rows.step()
+            var hasBlock = try walkedBlocks?.step() ?? false
+            var hasRow = try rows.step()
+            while hasRow || hasBlock {
+                if hasBlock, let walkedBlocks, let blocks {
+                    let start = Place(life: walkedBlocks.int64(0), seq: walkedBlocks.int64(1))
+                    let isFirst = !hasRow || (start < Place(of: rows)) == (order == .ascending)
+                    if isFirst {
+                        let block = try blocks.block(walkedBlocks)
+                        guard try visitRows(of: block, in: order, isWanted, visit) else { return false }
+                        hasBlock = try walkedBlocks.step()
+                        continue
+                    }
+                }
+                guard try visit(RowView(source: .own(rows, self))) else { return false }
+                hasRow = try rows.step()
+            }
+            return true
         }
-        return true
     }
 
     private func visitRows(
@@ -170,12 +173,20 @@ final class DayReader {
     }
 
     func row(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> HistoryRow? {
-        if let block = try blocks?.block(incarnation, around: seq),
-            let number = block.heads.number(of: UInt64(clamping: seq)), let row = try block.row(number)
-        {
-            return row
+        try database.readTransaction { () throws(SQLiteError) in
+            guard let (block, number) = try blockRow(incarnation, seq: seq) else {
+                return try ownRow(incarnation, seq: seq)
+            }
+            return try block.row(number)
         }
-        return try ownRow(incarnation, seq: seq)
+    }
+
+    /// The row's block, and its place in it; nil when it is in none.
+    private func blockRow(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> (StoredBlock, Int)? {
+        guard let block = try blocks?.block(incarnation, around: seq),
+            let number = block.heads.number(of: UInt64(clamping: seq))
+        else { return nil }
+        return (block, number)
     }
 
     fileprivate func ownRow(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> HistoryRow? {
@@ -187,15 +198,15 @@ final class DayReader {
 
     /// Whether a message is recalled, and its time; nil when there is none.
     func state(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> (time: Timestamp, recalled: Bool)? {
-        if let heads = try blocks?.block(incarnation, around: seq)?.heads,
-            let number = heads.number(of: UInt64(clamping: seq))
-        {
-            return (heads.rows[number].time, false)
+        try database.readTransaction { () throws(SQLiteError) in
+            if let (block, number) = try blockRow(incarnation, seq: seq) {
+                return (block.heads.rows[number].time, false)
+            }
+            state.bind(bits: incarnation.number, 1)
+            state.bind(2, seq)
+            defer { state.reset() }
+            return try state.step() ? (Timestamp(state.int64(0)), state.int64(1) != 0) : nil
         }
-        state.bind(bits: incarnation.number, 1)
-        state.bind(2, seq)
-        defer { state.reset() }
-        return try state.step() ? (Timestamp(state.int64(0)), state.int64(1) != 0) : nil
     }
 
     /// The further content of a message; nil when there is none.
@@ -235,7 +246,7 @@ struct RowView {
 
     fileprivate init(source: Source) { self.source = source }
 
-    /// The row with its payload, where the walk is one without. nil when it is there no more.
+    /// The row with its payload, where the walk is one without.
     func whole() throws(SQLiteError) -> HistoryRow? {
         switch source {
         case .own(_, let reader): try reader.ownRow(incarnation, seq: seq)
@@ -309,7 +320,7 @@ struct RowView {
                 sender: sender,
                 command: command, payload: statement.bytes(9), recalled: statement.int64(5) != 0)
         case .block(let block, let number):
-            withPayload ? try block.row(number) ?? block.bare(number) : block.bare(number)
+            withPayload ? try block.row(number) : block.bare(number)
         }
     }
 }

@@ -6,7 +6,7 @@ struct RowGroups {
     /// The rows of one life.
     struct Group {
         let incarnation: Incarnation
-        /// Where they begin in the bytes.
+        /// The offsets at which they begin in the bytes.
         private(set) var places: [Int] = []
         private(set) var seqs: ClosedRange<UInt64>
 
@@ -29,7 +29,14 @@ struct RowGroups {
     private(set) var lastIndex: UInt64 = 0
     private(set) var lastTime: Timestamp?
 
-    var isEmpty: Bool { groups.isEmpty }
+    init() {}
+
+    /// All of some rows.
+    ///
+    /// - Parameter bytes: of these, in place.
+    init(_ rows: HistoryRows, in bytes: UnsafeRawBufferPointer) {
+        rows.forEachPlace(in: bytes) { row, place in add(row.head, at: place) }
+    }
 
     mutating func add(_ head: RowHead, at place: Int) {
         let incarnation = Incarnation(head.incarnation)

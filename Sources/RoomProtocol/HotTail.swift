@@ -12,19 +12,20 @@ package struct HotTail {
     private struct Kept {
         let seq: UInt64
         let time: Timestamp
-        /// It quotes another.
-        let hasExcerpt: Bool
+        /// The message that it quotes.
+        let quotedSeq: UInt64?
+        /// Roughly what it occupies: noted, as a look at the bytes of an old one is a look into memory that no cache has.
+        let size: Int
         /// `HistoryCodec`'s.
         let bytes: [UInt8]
 
         init?(_ message: Message, _ bytes: [UInt8]?) {
             guard let seq = message.seq else { return nil }
-            (self.seq, time, hasExcerpt) = (seq, message.time, message.hasExcerpt)
+            (self.seq, time) = (seq, message.time)
+            quotedSeq = message.hasExcerpt ? message.replyTo?.seq : nil
             self.bytes = bytes ?? HistoryCodec.encode(message)
+            size = 80 + self.bytes.count
         }
-
-        /// Roughly what it occupies.
-        var size: Int { 80 + bytes.count }
 
         /// nil is for what this program did not write itself: whoever wants it reads history, which tells of the damage.
         var message: Message? { try? HistoryCodec.decode(bytes) }
@@ -32,8 +33,6 @@ package struct HotTail {
 
     /// Dense in seq; live ones start at `head`.
     private var messages: ContiguousArray<Kept> = []
-    /// The sizes and quotes of those, which are counted without a look at them.
-    private var sizes: ContiguousArray<Int> = []
     private var head = 0
     private var bytes = 0
     /// How many of them quote another, so that a recall looks for its quotes only where there are any.
@@ -60,35 +59,30 @@ package struct HotTail {
         // History that is still being filled has holes: what is before one is left to whoever reads history.
         if let last = messages.last?.seq, kept.seq != last + 1 { (head, self.bytes, quotes) = (messages.count, 0, 0) }
         messages.append(kept)
-        sizes.append(Self.entry(kept))
-        count(sizes[sizes.count - 1])
+        count(kept)
         if case .notification(let notification) = message.body, let reason = notification.event.putsOut {
             let cause = PutOut(reason, ext: notification.notifyExt)
             for target in notification.targets { kicks.note(target.user, at: message.time, cause) }
         }
         while messages.count - head > Self.messagesMax || (self.bytes > Self.bytesMax && messages.count - head > 1) {
-            uncount(sizes[head])
+            uncount(head)
             head += 1
             isFull = true
         }
         if head > Self.messagesMax {
             messages.removeFirst(head)
-            sizes.removeFirst(head)
             head = 0
         }
     }
 
-    /// A size, and in its last bit whether there is a quote.
-    private static func entry(_ kept: Kept) -> Int { kept.size << 1 | (kept.hasExcerpt ? 1 : 0) }
-
-    private mutating func count(_ entry: Int) {
-        bytes += entry >> 1
-        quotes += entry & 1
+    private mutating func count(_ kept: Kept) {
+        bytes += kept.size
+        if kept.quotedSeq != nil { quotes += 1 }
     }
 
-    private mutating func uncount(_ entry: Int) {
-        bytes -= entry >> 1
-        quotes -= entry & 1
+    private mutating func uncount(_ index: Int) {
+        bytes -= messages[index].size
+        if messages[index].quotedSeq != nil { quotes -= 1 }
     }
 
     private func index(of seq: UInt64) -> Int? {
@@ -112,9 +106,9 @@ package struct HotTail {
         guard let index = index(of: seq), var message = messages[index].message else { return }
         change(&message)
         guard let kept = Kept(message, nil) else { return }
-        uncount(sizes[index])
-        (messages[index], sizes[index]) = (kept, Self.entry(kept))
-        count(sizes[index])
+        uncount(index)
+        messages[index] = kept
+        count(kept)
     }
 
     /// A message was amended: this takes its place.
@@ -131,9 +125,9 @@ package struct HotTail {
     /// Takes away what replies quote of messages with those seqs.
     package mutating func removeQuotes(of isGone: (UInt64) -> Bool) {
         guard quotes > 0 else { return }
-        for kept in messages[head...] where kept.hasExcerpt {
-            guard let reply = kept.message?.replyTo, isGone(reply.seq) else { continue }
-            change(kept.seq) { $0.replyTo = reply.withoutExcerpt }
+        for index in head..<messages.count {
+            guard let quoted = messages[index].quotedSeq, isGone(quoted) else { continue }
+            change(messages[index].seq) { $0.replyTo = $0.replyTo?.withoutExcerpt }
         }
     }
 
@@ -177,12 +171,11 @@ package struct HotTail {
             guard message.seq == next, messages.count - head + added.count < Self.messagesMax,
                 let kept = Kept(message, nil), bytes + kept.size <= Self.bytesMax
             else { break }
-            count(Self.entry(kept))
+            count(kept)
             added.append(kept)
             next -= 1
         }
         messages.replaceSubrange(..<head, with: added.reversed())
-        sizes.replaceSubrange(..<head, with: added.reversed().map(Self.entry))
         head = 0
     }
 

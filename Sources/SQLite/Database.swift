@@ -133,8 +133,10 @@ public final class Database {
         if isInTransaction { try cached("ROLLBACK").run() }
     }
 
-    /// Runs `body`, which only reads, on one state of the file: with one lock and not with one for each statement.
-    public func readTransaction<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws -> Value {
+    /// Runs `body`, which only reads, on one state of the file: with one lock and not with one for each statement. Within
+    /// another one the state is that one's.
+    public func readTransaction<Value>(_ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value {
+        guard !isInTransaction else { return try body() }
         try cached("BEGIN").run()
         // Nothing was written, and what was read stands whatever becomes of the lock.
         defer { do throws(SQLiteError) { try rollback() } catch {} }

@@ -13,7 +13,7 @@ import Testing
 
     private var path: String { shard.directory.path + "/shard/history-2026-06-15.sqlite" }
 
-    /// Of all days together.
+    /// The sum of all days.
     private func number(_ sql: String) throws -> Int64 {
         try shard.fileNames().filter { $0.hasPrefix("history") }.reduce(0) { sum, name in
             let path = shard.directory.path + "/shard/" + name
@@ -280,19 +280,23 @@ import Testing
     }
 
     /// The number of a block that has gone is given to the next one, maybe of another room.
-    @Test func `a block that has gone is not taken for the one after it`() async throws {
+    @Test func `a read sees one state, whatever becomes of a block meanwhile`() async throws {
         let storage = try shard.open()
         defer { storage.close() }
         storage.write(rows(1...20))
         _ = try await storage.checkpoint()
         let reader = try DayReader(path: path, vfs: nil)
         defer { reader.close() }
+        try reader.database.execute("BEGIN")
         let block = try #require(try reader.blocks?.block(life, around: 20))
         storage.write([], [Erasure(incarnation: life, seq: 5, day: noon.day, index: 21)])
-        _ = try await storage.checkpoint()
         storage.write((1...20).map { row($0, index: 21 + $0, of: Incarnation(2), bytes: 10) })
-        _ = try await storage.checkpoint()
-        #expect(try block.row(19) == nil)
+        #expect(try await storage.message(5)?.recalled == true)
+        #expect(try await storage.message(20, of: Incarnation(2)) != nil)
+        #expect(try block.row(19) == rows(20...20)[0])
+        #expect(try reader.row(life, seq: 5)?.recalled == false)
+        try reader.database.rollback()
+        #expect(try reader.row(life, seq: 5)?.recalled == true)
         #expect(try reader.row(life, seq: 20) == rows(20...20)[0])
     }
 

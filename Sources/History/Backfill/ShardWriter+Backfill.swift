@@ -51,9 +51,7 @@ extension ShardWriter {
                 try blockIndex(file)
                 let history = HistoryRows(visible)
                 try history.bytes.withUnsafeBytes { bytes in
-                    var groups = RowGroups()
-                    history.forEachPlace(in: bytes) { row, place in groups.add(row.head, at: place) }
-                    try open(file).write(groups, in: bytes, erasures, applied: 0)
+                    try open(file).write(RowGroups(history, in: bytes), in: bytes, erasures, applied: 0)
                 }
             } catch {
                 let failure = StorageError(any: error)

@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import Wire
 
 /// The rows of a block without their payloads, as they lie in its column `heads`.
 ///
@@ -14,9 +15,9 @@ struct BlockHeads: Sendable {
         var time: Timestamp
         var type: Int
         var command: CommandKey?
-        /// Where it is in the bytes of the heads.
+        /// A range of the bytes of the heads.
         var sender: Range<Int>?
-        /// Where it is in the bytes of the payloads.
+        /// A range of the bytes of the payloads.
         var payload: Range<Int>
     }
 
@@ -27,12 +28,12 @@ struct BlockHeads: Sendable {
     /// More are not in a block of any version.
     static let rowsMax = 4_096
 
-    private struct Flags: OptionSet {
+    fileprivate struct Flags: OptionSet {
         var rawValue: UInt8
 
         static let hasCommand = Flags(rawValue: 1)
         static let hasSender = Flags(rawValue: 2)
-        /// That of the row before, whose bytes are not repeated.
+        /// The sender is that of the row before, whose bytes are not repeated.
         static let hasSameSender = Flags(rawValue: 4)
     }
 
@@ -78,7 +79,7 @@ struct BlockHeads: Sendable {
 
     private static func decode(_ bytes: [UInt8]) -> [Row]? {
         bytes.withUnsafeBytes { all in
-            var reader = VarintReader(all)
+            var reader = HeadReader(all)
             guard reader.byte() == format else { return nil }
             var rows: [Row] = []
             var (seq, index, time, payloadEnd) = (UInt64(0), Int64(0), Int64(0), 0)
@@ -157,11 +158,11 @@ struct BlockBuilder {
         putZigzag(head.type)
         (last, index, time) = (head.seq, newIndex, head.time)
         count += 1
-        var flags: UInt8 = head.flags.contains(.hasCommand) ? 1 : 0
         let name = row.sender
         let isSame = sender.map { heads[$0].elementsEqual(name) } ?? false
-        if head.flags.contains(.hasSender) { flags |= isSame ? 4 : 2 }
-        heads.append(flags)
+        var flags: BlockHeads.Flags = head.flags.contains(.hasCommand) ? .hasCommand : []
+        if head.flags.contains(.hasSender) { flags.insert(isSame ? .hasSameSender : .hasSender) }
+        heads.append(flags.rawValue)
         if head.flags.contains(.hasCommand) {
             putWord(head.commandHigh)
             putWord(head.commandLow)
@@ -177,14 +178,7 @@ struct BlockBuilder {
         payloads.append(contentsOf: row.payload)
     }
 
-    private mutating func putVarint(_ value: UInt64) {
-        var rest = value
-        while rest >= 0x80 {
-            heads.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        heads.append(UInt8(rest))
-    }
+    private mutating func putVarint(_ value: UInt64) { Varint.append(value, to: &heads) }
 
     private mutating func putZigzag(_ value: Int64) { putVarint(UInt64(bitPattern: value << 1 ^ value >> 63)) }
 
@@ -194,7 +188,7 @@ struct BlockBuilder {
 }
 
 /// Reads what a `BlockBuilder` wrote, and nothing beyond its end.
-private struct VarintReader {
+private struct HeadReader {
     private let all: UnsafeRawBufferPointer
     private var place = 0
 
@@ -208,15 +202,7 @@ private struct VarintReader {
         return all[place]
     }
 
-    mutating func varint() -> UInt64? {
-        var (value, shift) = (UInt64(0), UInt64(0))
-        while shift < 64, let byte = byte() {
-            value |= UInt64(byte & 0x7F) << shift
-            if byte < 0x80 { return value }
-            shift += 7
-        }
-        return nil
-    }
+    mutating func varint() -> UInt64? { Varint.read(all, at: &place) }
 
     mutating func zigzag() -> Int64? {
         varint().map { Int64(bitPattern: $0 >> 1) ^ -Int64(bitPattern: $0 & 1) }

@@ -1,13 +1,13 @@
 import ChatModel
 import SQLite
 
-/// The blocks of one day's file, for a reading connection.
+/// The blocks of one day's file, for a reading connection. A block is valid on one state of the file (`readTransaction`):
+/// its ID may be given out again.
 struct BlockReader {
     private let ascending: Statement
     private let descending: Statement
     private let after: Statement
     private let holder: Statement
-    private let first: Statement
     private let last: Statement
     private let payloads: Statement
 
@@ -35,11 +35,8 @@ struct BlockReader {
             SELECT incarnation, first, id, heads, last FROM block WHERE incarnation = ? AND first <= ?
             ORDER BY first DESC LIMIT 1
             """)
-        first = try database.prepare("SELECT first FROM block WHERE incarnation = ? ORDER BY first LIMIT 1")
         last = try database.prepare("SELECT last FROM block WHERE incarnation = ? ORDER BY first DESC LIMIT 1")
-        // An ID comes again when the newest block has gone; the same seqs in a block do not.
-        payloads = try database.prepare(
-            "SELECT payloads FROM block WHERE id = ? AND incarnation = ? AND first = ? AND last = ?")
+        payloads = try database.prepare("SELECT payloads FROM block WHERE id = ?")
     }
 
     /// Those that may have seqs of a range; to be reset.
@@ -91,13 +88,10 @@ struct BlockReader {
         return nil
     }
 
-    func firstSeq(_ incarnation: Incarnation) throws(SQLiteError) -> Int64? { try one(first, incarnation) }
-    func lastSeq(_ incarnation: Incarnation) throws(SQLiteError) -> Int64? { try one(last, incarnation) }
-
-    private func one(_ statement: Statement, _ incarnation: Incarnation) throws(SQLiteError) -> Int64? {
-        statement.bind(bits: incarnation.number, 1)
-        defer { statement.reset() }
-        return try statement.step() ? statement.int64(0) : nil
+    func lastSeq(_ incarnation: Incarnation) throws(SQLiteError) -> Int64? {
+        last.bind(bits: incarnation.number, 1)
+        defer { last.reset() }
+        return try last.step() ? last.int64(0) : nil
     }
 }
 
@@ -115,15 +109,14 @@ final class StoredBlock {
 
     func sender(_ number: Int) -> String? { heads.sender(of: heads.rows[number]) }
 
-    /// The row with its payload; nil when it has become a row of its own since.
-    func row(_ number: Int) throws(SQLiteError) -> HistoryRow? {
+    /// The row with its payload.
+    func row(_ number: Int) throws(SQLiteError) -> HistoryRow {
         if payloads == nil {
             statement.bind(1, id)
-            statement.bind(2, life)
-            statement.bind(3, heads.rows.first.map { Int64(clamping: $0.seq) })
-            statement.bind(4, heads.rows.last.map { Int64(clamping: $0.seq) })
             defer { statement.reset() }
-            guard try statement.step() else { return nil }
+            guard try statement.step() else {
+                throw SQLiteError(code: .corrupt, message: "a block of history has no payloads")
+            }
             payloads = statement.bytes(0)
         }
         return try heads.row(heads.rows[number], of: Incarnation(UInt64(bitPattern: life)), payloads: payloads ?? [])
