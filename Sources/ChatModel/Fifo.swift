@@ -57,8 +57,11 @@ public struct Fifo<Element> {
     /// Removes the first element and returns it; nil when there is none.
     @inlinable
     public mutating func popFirst() -> Element? {
-        guard let first else { return nil }
-        removeFirst()
+        guard head < elements.count else { return nil }
+        // Moved and not copied: the element may be many references.
+        let first = elements[head].take()
+        head += 1
+        compact()
         return first
     }
 

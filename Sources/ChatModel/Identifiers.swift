@@ -69,10 +69,13 @@ public struct NodeID: Hashable, Sendable, Comparable, CustomStringConvertible {
 public struct SessionID: Hashable, Sendable, CustomStringConvertible {
     /// At most 64 bytes (PROTOCOL.md, "Names and limits").
     public let text: String
+    /// The text's, in this process: a request looks its session up in several tables, and nobody reads all bytes for each.
+    private let textHash: Int
 
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= Self.bytesMax else { return nil }
         self.text = text
+        textHash = text.hashValue
     }
 
     /// A secret, and behind it the node where the session begins (``birthplaceText(of:)``).
@@ -80,7 +83,14 @@ public struct SessionID: Hashable, Sendable, CustomStringConvertible {
     public init(secret: String, at node: NodeID) {
         precondition(secret.utf8.count == Self.secretBytes, "a secret has \(Self.secretBytes) bytes")
         text = secret + "-" + Self.birthplaceText(of: node)
+        textHash = text.hashValue
     }
+
+    public static func == (one: SessionID, other: SessionID) -> Bool {
+        one.textHash == other.textHash && one.text == other.text
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
 
     /// The part that nobody can guess.
     public var secret: Substring.UTF8View { text.utf8.prefix(Self.secretBytes) }

@@ -14,6 +14,11 @@ struct MembershipHistory: Sendable {
 
     /// Never empty: truncation and compaction leave the oldest.
     var current: GroupMembership { items[items.count - 1].membership }
+    /// Whether the membership in force has that voter alone.
+    func isSoleVoter(_ server: ServerID) -> Bool {
+        let newest = items.count - 1
+        return items[newest].membership.voters.count == 1 && items[newest].membership.voters[0] == server
+    }
     var currentIndex: UInt64 { items[items.count - 1].index }
 
     mutating func append(index: UInt64, membership: GroupMembership) {

@@ -4,6 +4,12 @@ extension RaftGroup {
     /// `committed` is bounded, so there may be more until an output is empty.
     public mutating func takeOutput() -> RaftOutput {
         var output = RaftOutput()
+        // In a function of its own, since the compiler copies a value that it has seen change.
+        take(into: &output)
+        return output
+    }
+
+    private mutating func take(into output: inout RaftOutput) {
         if role == .leader {
             sendReadRound()
             replicateToAll()
@@ -25,7 +31,6 @@ extension RaftGroup {
             isMembershipReported = true
             output.membership = membership
         }
-        return output
     }
 
     private mutating func takeSave() -> RaftOutput.Save? {

@@ -44,7 +44,9 @@ public struct RaftGroup: Sendable {
     /// The server that got this one's vote in the current term.
     public internal(set) var votedFor: ServerID?
     var log: RaftLog
-    var memberships: MembershipHistory
+    var memberships: MembershipHistory { didSet { isSoleVoter = memberships.isSoleVoter(id) } }
+    /// Nobody else has to be asked about anything. Stored, because it is asked with each call to a room.
+    public private(set) var isSoleVoter = false
     /// The newest snapshot that the host has.
     public internal(set) var snapshot: SnapshotMark?
 
@@ -192,6 +194,7 @@ public struct RaftGroup: Sendable {
         }
         handedOutIndex = appliedIndex
         resetElectionTimer()
+        isSoleVoter = memberships.isSoleVoter(id)
         membershipChanged()
         // Nobody else can be leader and nobody else need be asked.
         if isSoleVoter { campaign(isTransfer: false) }
@@ -211,7 +214,8 @@ public struct RaftGroup: Sendable {
     public var isLeader: Bool { role == .leader }
     /// Whether this leader has committed an entry of its own term, from when on it knows what is committed.
     public var isEstablished: Bool { role == .leader && commitIndex >= termStartIndex }
-    var isSoleVoter: Bool { isVoter && membership.voters.count == 1 }
+    /// How many entries the newest one is ahead of the newest committed one.
+    public var commitLag: UInt64 { lastIndex - min(lastIndex, commitIndex) }
 
     /// One unit of time has passed.
     public mutating func tick() {

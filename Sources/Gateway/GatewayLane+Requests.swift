@@ -58,11 +58,10 @@ extension GatewayLane {
             connection.reply(request.id, error: error)
         case .ask(let asked):
             if case .tally(let tap) = request.operation, take(tap, asked.number, session) { return }
-            var origin = SessionOrigin(
-                address(of: session), session.state.caller, request: asked.number, number: asked.count,
-                rooms: asked.rooms, overRateMs: asked.overRateMs)
             // A repeat of what has been answered gets its answer all the same, so the room's leader refuses it.
-            origin.refusal = refusal
+            let origin = SessionOrigin(
+                address(of: session), session.state.caller, request: asked.number, number: asked.count,
+                rooms: asked.rooms, overRateMs: asked.overRateMs, refusal: refusal)
             call(RoomRequest(room: room, from: origin, .operation(request.operation)))
         }
     }

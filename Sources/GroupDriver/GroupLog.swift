@@ -168,7 +168,7 @@ package final class GroupLog {
     package var isEstablished: Bool { raft.isEstablished }
     package var isLeader: Bool { raft.isLeader }
     /// Nobody else has to be asked about anything.
-    package var isSoleVoter: Bool { raft.membership.voters == [server] }
+    package var isSoleVoter: Bool { raft.isSoleVoter }
     package var term: UInt64 { raft.term }
     package var leader: ServerID? { raft.leader }
     package var membership: GroupMembership { raft.membership }
@@ -369,8 +369,9 @@ package final class GroupLog {
 
     /// Takes one output and performs all of it but the save, which it returns.
     func takeOutput() -> RaftOutput.Save? {
-        let output = raft.takeOutput()
+        var output = raft.takeOutput()
         self.output = .none
+        let save = output.save.take()
         messages += output.messages
         if output.leadership != nil { delegate?.logDidChangeLeadership(self) }
         for read in output.readStates { reads.removeValue(forKey: read.token)?(.success(read.index)) }
@@ -384,9 +385,9 @@ package final class GroupLog {
             noteOutput()
         }
         if let offer = output.snapshotOffer { delegate?.log(self, needsSnapshot: offer) }
-        if output.save != nil { saves.begin() }
-        showFigures()
-        return output.save
+        if case .some = save { saves.begin() }
+        showFigures(isOtherLeader: output.leadership != nil)
+        return save
     }
 
     /// Messages leave without waiting for the save: what depends on it the core holds back.
@@ -395,11 +396,11 @@ package final class GroupLog {
         return messages
     }
 
-    private func showFigures() {
+    private func showFigures(isOtherLeader: Bool) {
         guard let figures else { return }
         figures.leads.set(raft.isEstablished && !hasFailed ? 1 : 0)
-        figures.commitLag.set(Int(clamping: raft.lastIndex - min(raft.lastIndex, raft.commitIndex)))
-        guard raft.leader != shownLeader else { return }
+        figures.commitLag.set(Int(clamping: raft.commitLag))
+        guard isOtherLeader, raft.leader != shownLeader else { return }
         shownLeader = raft.leader
         figures.leaderChanges.add()
     }

@@ -35,6 +35,8 @@ struct CommandLedger: Sendable {
     private(set) var bytes = 0
     /// Oldest first; may name what is forgotten already.
     private var order = Fifo<Expiring>()
+    /// The entry of the first one of these, as long as it is known not to be forgotten.
+    private var liveIndex: UInt64?
     /// The same of the results of polls, which go first when the room has too much: a poll has so many voters that they
     /// would push out what cannot be told from what the room is, as gifts.
     private var votes = Fifo<Expiring>()
@@ -107,6 +109,8 @@ struct CommandLedger: Sendable {
     /// Forgets what is too old, a bounded amount at a time, and returns the keys whose rows must go.
     mutating func prune(at now: Timestamp) -> [CommandKey] {
         posts.prune(at: now)
+        // Each command prunes, and nearly always in vain.
+        if let first = order.first, first.index == liveIndex, !Self.isForgotten(first.time, at: now) { return [] }
         var forgotten: [CommandKey] = []
         while forgotten.count < Self.prunedAtOnceMax, let oldest = oldestOfAll(),
             let time = results[oldest]?.time, Self.isForgotten(time, at: now)
@@ -137,6 +141,7 @@ struct CommandLedger: Sendable {
 
     private mutating func forget(_ key: CommandKey) {
         guard let memory = results.removeValue(forKey: key) else { return }
+        liveIndex = nil
         bytes -= memory.bytes
         owners[memory.owner]?.bytes -= memory.bytes
         owners[memory.owner]?.count -= 1
@@ -165,7 +170,10 @@ struct CommandLedger: Sendable {
 
     private mutating func oldestOfAll() -> CommandKey? {
         while let first = order.first {
-            if isLive(first) { return first.key }
+            if isLive(first) {
+                liveIndex = first.index
+                return first.key
+            }
             order.removeFirst()
         }
         return nil

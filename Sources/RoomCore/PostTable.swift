@@ -1,7 +1,8 @@
 import ChatModel
 
 /// The kept posts of the last 10 minutes by the keys of their commands. Each post looks for itself here, and nearly always
-/// in vain: so a look costs a multiplication and one place in memory, where a dictionary would hash the key.
+/// in vain: so a look costs a multiplication and one byte, where a dictionary would hash the key, and slots, which are many
+/// and in no cache, are looked at only where that byte is right.
 ///
 /// It grows and forgets in independent parts (extendible hashing, Fagin et al. 1979), so that no command pays for more
 /// than a part's entries. Posts that are forgotten go when their part is full, or a while later.
@@ -19,11 +20,19 @@ struct PostTable: Sendable {
     /// removed but by making it anew.
     private struct Part: Sendable {
         var slots: ContiguousArray<Slot> = []
+        /// A byte of each slot: 0 where it is free, else `tag` of its key.
+        var tags: ContiguousArray<UInt8> = []
         var count = 0
         /// The least time of its posts.
         var oldest = Timestamp(.max)
         /// The hashes of its keys have so many upper bits in common.
         var depth: UInt8 = 0
+
+        init(slots count: Int = 0, depth: UInt8 = 0) {
+            slots = ContiguousArray(repeating: Slot.free, count: count)
+            tags = ContiguousArray(repeating: 0, count: count)
+            self.depth = depth
+        }
     }
 
     private static var slotsMin: Int { 8 }
@@ -62,28 +71,35 @@ struct PostTable: Sendable {
 
     private func part(of hash: UInt64) -> Int { Int(directory[Self.prefix(hash, depth)]) }
 
+    /// Not 0, and of other bits of the hash than the part and the slot.
+    private static func tag(_ hash: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: hash >> 16) | 0x80 }
+
     /// The slot that has the key, or the free one where it would go: there is one, as a quarter is free.
-    private static func slot(of key: CommandKey, _ hash: UInt64, in slots: UnsafeBufferPointer<Slot>) -> Int {
-        let mask = slots.count - 1
-        let first = Int(truncatingIfNeeded: hash >> 24)
-        for step in 0...mask {
-            let slot = (first &+ step) & mask
-            if slots[slot].post.seq == 0 || slots[slot].key == key { return slot }
+    private static func slot(of key: CommandKey, _ hash: UInt64, in part: borrowing Part) -> Int {
+        // Through pointers, because the reference count of the slots is one place in memory more.
+        part.tags.withUnsafeBufferPointer { tags in
+            part.slots.withUnsafeBufferPointer { slots in
+                let mask = tags.count - 1
+                let first = Int(truncatingIfNeeded: hash >> 24)
+                let tag = tag(hash)
+                for step in 0...mask {
+                    let slot = (first &+ step) & mask
+                    if tags[slot] == 0 || (tags[slot] == tag && slots[slot].key == key) { return slot }
+                }
+                preconditionFailure("a part of a table is full")
+            }
         }
-        preconditionFailure("a part of a table is full")
     }
 
     /// The post of that command, even if it is to be forgotten.
     subscript(key: CommandKey) -> CommandLedger.Post? {
         guard count > 0 else { return nil }
         let hash = Self.hash(key)
-        // Through pointers, because the reference count of the slots is one place in memory more.
         return parts.withUnsafeBufferPointer { parts in
-            parts[part(of: hash)].slots.withUnsafeBufferPointer { slots in
-                guard !slots.isEmpty else { return nil }
-                let post = slots[Self.slot(of: key, hash, in: slots)].post
-                return post.seq == 0 ? nil : post
-            }
+            let index = part(of: hash)
+            guard !parts[index].tags.isEmpty else { return nil }
+            let slot = Self.slot(of: key, hash, in: parts[index])
+            return parts[index].tags[slot] == 0 ? nil : parts[index].slots[slot].post
         }
     }
 
@@ -146,7 +162,7 @@ struct PostTable: Sendable {
     /// Makes the part anew with those of its posts.
     private mutating func remake(_ index: Int, slots: Int, with isKept: (Slot) -> Bool) {
         let old = parts[index]
-        parts[index] = Part(slots: ContiguousArray(repeating: Slot.free, count: slots), depth: old.depth)
+        parts[index] = Part(slots: slots, depth: old.depth)
         for taken in old.slots where taken.post.seq != 0 && isKept(taken) {
             _ = Self.put(taken, Self.hash(taken.key), in: &parts[index])
         }
@@ -161,9 +177,7 @@ struct PostTable: Sendable {
             depth += 1
         }
         let other = parts.count
-        func half() -> Part {
-            Part(slots: ContiguousArray(repeating: Slot.free, count: old.slots.count), depth: old.depth + 1)
-        }
+        func half() -> Part { Part(slots: old.slots.count, depth: old.depth + 1) }
         parts[index] = half()
         parts.append(half())
         // The latter half of the places that name the part.
@@ -178,9 +192,10 @@ struct PostTable: Sendable {
 
     /// - Returns: whether the key is new.
     private static func put(_ entry: Slot, _ hash: UInt64, in part: inout Part) -> Bool {
-        let slot = part.slots.withUnsafeBufferPointer { Self.slot(of: entry.key, hash, in: $0) }
-        let isNew = part.slots[slot].post.seq == 0
+        let slot = slot(of: entry.key, hash, in: part)
+        let isNew = part.tags[slot] == 0
         part.slots[slot] = entry
+        part.tags[slot] = tag(hash)
         part.oldest = min(part.oldest, entry.post.time)
         if isNew { part.count += 1 }
         return isNew

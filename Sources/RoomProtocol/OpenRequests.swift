@@ -31,96 +31,6 @@ public struct OpenRequests: Sendable {
     /// answers.
     public static let openPerSessionMax = 4_096
 
-    private struct Key: Hashable {
-        var asker: Asker
-        var request: UInt32
-    }
-
-    /// The calls of one key, oldest first: nearly always one.
-    private struct Numbers {
-        /// 0: none yet. Calls count from 1.
-        private(set) var first: UInt64 = 0
-        private var others: [UInt64] = []
-
-        var isSingle: Bool { others.isEmpty }
-
-        mutating func append(_ number: UInt64) {
-            if first == 0 { first = number } else { others.append(number) }
-        }
-
-        /// - Precondition: there are others.
-        mutating func remove(_ number: UInt64) {
-            if first == number { first = others.removeFirst() } else { others.removeAll { $0 == number } }
-        }
-    }
-
-    private struct OpenRequest {
-        var call: RoomRequest
-        var shard: ShardID
-        var madeAt: UInt64
-        /// Since when there is nobody to wait for; nil while a leader has it that is trusted.
-        var heldSince: UInt64?
-        /// The node that was asked last and has not refused as often as it was asked; nil when there is none, or when
-        /// the call may not have arrived.
-        private(set) var askedOf: NodeID?
-        private var askedCount = 0
-        /// Whether it was asked again for having no answer.
-        var isAskedAgain = false
-        /// How often its leader did not know its session.
-        var unknownCount = 0
-        /// Its leader did not know its session, and has not been asked since.
-        private(set) var isUnknown = false
-        /// A leader that is lost may have done it, and the next one would do it again: it is given back at once.
-        private(set) var isInDoubt = false
-
-        init(_ call: RoomRequest, of shard: ShardID, at nowMilliseconds: UInt64) {
-            self.call = call
-            self.shard = shard
-            madeAt = nowMilliseconds
-        }
-
-        mutating func ask(_ node: NodeID) {
-            askedCount = askedOf == node ? askedCount + 1 : 1
-            askedOf = node
-            isUnknown = false
-        }
-
-        /// The node that was asked last did not know the session.
-        mutating func refusedUnknown() {
-            askedCount = max(0, askedCount - 1)
-            unknownCount += 1
-            isUnknown = true
-        }
-
-        /// - Returns: whether the node that was asked last has it no more.
-        mutating func refused(by node: NodeID) -> Bool {
-            guard let askedOf else { return true }
-            guard askedOf == node else { return false }
-            askedCount -= 1
-            if askedCount == 0 { self.askedOf = nil }
-            return askedCount == 0
-        }
-
-        /// The node that was asked last leads no more, or what it says is not heard any more.
-        mutating func leaderHasChanged() {
-            if askedOf != nil, !isUnknown, !call.isKnownWhenRepeated { isInDoubt = true }
-        }
-
-        mutating func lost() {
-            leaderHasChanged()
-            askedOf = nil
-        }
-
-        func isOverdue(at now: UInt64) -> Bool {
-            if isInDoubt { return true }
-            if let heldSince {
-                if heldSince + OpenRequests.heldMilliseconds <= now { return true }
-                if madeAt + OpenRequests.leaderlessMilliseconds <= now { return true }
-            }
-            return madeAt + OpenRequests.answerMilliseconds <= now
-        }
-    }
-
     /// The leader of a shard.
     public struct Leader: Sendable, Hashable {
         public var node: NodeID
@@ -143,9 +53,9 @@ public struct OpenRequests: Sendable {
         var room: RoomID
 
         /// nil for a call that is no enter.
-        init?(_ call: RoomRequest) {
-            guard case .operation(.enter) = call.body else { return nil }
-            self.init(call.asker, call.room)
+        init?(_ open: borrowing OpenCall) {
+            guard open.isEnter else { return nil }
+            self.init(open.call.asker, open.call.room)
         }
 
         init(_ asker: Asker, _ room: RoomID) {
@@ -155,12 +65,9 @@ public struct OpenRequests: Sendable {
     }
 
     private var shards: [ShardID: Shard] = [:]
-    private var calls: [UInt64: OpenRequest] = [:]
-    private var numbers: [Key: Numbers] = [:]
-    private var countOfAsker: [Asker: Int] = [:]
+    private var calls = OpenCalls()
     /// The enters among the calls, so that nobody looks at all calls for one.
     private var enters: [Entrance: Int] = [:]
-    private var nextNumber: UInt64 = 0
     /// The number of calls that wait, so that nobody looks at all of them while none does.
     private var heldCount = 0
     /// When all calls are looked at next.
@@ -195,7 +102,7 @@ public struct OpenRequests: Sendable {
 
     /// Whether the call has no answer.
     public func isOpen(_ session: SessionID, _ request: UInt32) -> Bool {
-        numbers[Key(asker: .session(session), request: request)] != nil
+        calls.place(of: .session(session), request) != nil
     }
 
     // MARK: - Asking
@@ -220,69 +127,35 @@ public struct OpenRequests: Sendable {
         }
         let leader = leader(of: shard)
         guard let request = call.number else { return leader.map { .ask($0.node) } ?? .held }
-        guard calls.count < Self.openMax, count(call.asker) else { return .refused }
         let asker = call.asker
-        nextNumber += 1
-        var open = OpenRequest(call, of: shard, at: nowMilliseconds)
-        if let leader { open.ask(leader.node) }
-        calls[nextNumber] = open
-        if let entrance = Entrance(call) { enters[entrance, default: 0] += 1 }
-        if leader == nil { hold(nextNumber, at: nowMilliseconds) }
-        numbers[Key(asker: asker, request: request), default: Numbers()].append(nextNumber)
+        // The server API has no bound of its own: whoever may use it is trusted.
+        let countMax = asker == .server ? Self.openMax : Self.openPerSessionMax
+        guard calls.count < Self.openMax,
+            let place = calls.add(
+                call, request, of: shard, at: nowMilliseconds, askedOf: leader?.node, countMax: countMax)
+        else { return .refused }
+        if let entrance = Entrance(calls[place]) { enters[entrance, default: 0] += 1 }
+        if leader == nil { hold(place, at: nowMilliseconds) }
         return leader.map { .ask($0.node) } ?? .held
     }
 
     /// A call was answered. False when it is not open: it was answered or given back before.
-    public mutating func answered(_ asker: Asker, _ request: UInt32) -> Bool {
-        let key = Key(asker: asker, request: request)
-        guard let place = numbers.index(forKey: key) else { return false }
-        remove(numbers.values[place].first, place, key.asker)
+    public mutating func answered(_ asker: Asker, _ request: UInt32) -> Bool { remove(asker, request) }
+
+    /// - Returns: whether there was one.
+    private mutating func remove(_ asker: Asker, _ request: UInt32, at place: Int? = nil) -> Bool {
+        guard let open = calls.remove(asker, request, at: place) else { return false }
+        if open.heldSince != nil { heldCount -= 1 }
+        if let entrance = Entrance(open) {
+            let count = enters[entrance, default: 0]
+            enters[entrance] = count > 1 ? count - 1 : nil
+        }
         return true
-    }
-
-    /// The asker has one call more. False when it has too many. The server API has no bound of its own: whoever may use it
-    /// is trusted.
-    private mutating func count(_ asker: Asker) -> Bool {
-        func add(_ count: inout Int) -> Bool {
-            guard asker == .server || count < Self.openPerSessionMax else { return false }
-            count += 1
-            return true
-        }
-        return add(&countOfAsker[asker, default: 0])
-    }
-
-    private mutating func remove(_ number: UInt64, _ key: Key) {
-        if let place = numbers.index(forKey: key) { remove(number, place, key.asker) }
-    }
-
-    private mutating func remove(_ number: UInt64, _ place: Dictionary<Key, Numbers>.Index, _ asker: Asker) {
-        if let call = calls.removeValue(forKey: number) {
-            if call.heldSince != nil { heldCount -= 1 }
-            if let entrance = Entrance(call.call) {
-                let count = enters[entrance, default: 0]
-                enters[entrance] = count > 1 ? count - 1 : nil
-            }
-            if let place = countOfAsker.index(forKey: asker) {
-                if countOfAsker.values[place] > 1 {
-                    countOfAsker.values[place] -= 1
-                } else {
-                    countOfAsker.remove(at: place)
-                }
-            }
-        }
-        if numbers.values[place].isSingle {
-            numbers.remove(at: place)
-        } else {
-            numbers.values[place].remove(number)
-        }
     }
 
     /// A session has gone to another node: nobody here waits for what it has asked.
     public mutating func forget(_ session: SessionID) {
-        let gone = calls.filter { $0.value.call.asker == .session(session) }
-        for (number, open) in gone {
-            if let request = open.call.number { remove(number, Key(asker: .session(session), request: request)) }
-        }
+        for request in calls.requests(of: .session(session)) { _ = remove(.session(session), request) }
     }
 
     /// A node did not take a call: it does not lead the shard, or does so no more. Unless another one, or the same one
@@ -290,15 +163,13 @@ public struct OpenRequests: Sendable {
     public mutating func refused(
         _ asker: Asker, _ request: UInt32, by node: NodeID, at nowMilliseconds: UInt64
     ) {
-        guard let number = numbers[Key(asker: asker, request: request)]?.first,
-            calls[number]?.refused(by: node) == true
-        else { return }
-        hold(number, at: nowMilliseconds)
+        guard let place = calls.place(of: asker, request), calls[place].refused(by: node) else { return }
+        hold(place, at: nowMilliseconds)
     }
 
-    private mutating func hold(_ number: UInt64, at nowMilliseconds: UInt64) {
-        guard calls[number]?.heldSince == nil else { return }
-        calls[number]?.heldSince = nowMilliseconds
+    private mutating func hold(_ place: Int, at nowMilliseconds: UInt64) {
+        guard calls[place].heldSince == nil else { return }
+        calls[place].heldSince = nowMilliseconds
         heldCount += 1
     }
 
@@ -306,19 +177,19 @@ public struct OpenRequests: Sendable {
     /// that (`askAgain`).
     /// - Returns: false when that has been tried.
     public mutating func unknown(_ session: SessionID, _ request: UInt32) -> Bool {
-        guard let number = numbers[Key(asker: .session(session), request: request)]?.first, let open = calls[number],
-            open.heldSince == nil, open.unknownCount < Self.unknownMax, open.askedOf != nil
+        guard let place = calls.place(of: .session(session), request), calls[place].heldSince == nil,
+            calls[place].unknownCount < Self.unknownMax, calls[place].askedOf != nil
         else { return false }
-        calls[number]?.refusedUnknown()
+        calls[place].refusedUnknown()
         return true
     }
 
     /// A call that its leader can't be told of any more than it has been: its client is to ask again.
     /// - Returns: the call, which is no longer open; nil when it was not.
     public mutating func giveBack(_ session: SessionID, _ request: UInt32) -> RoomRequest? {
-        let key = Key(asker: .session(session), request: request)
-        guard let number = numbers[key]?.first, let call = calls[number]?.call else { return nil }
-        remove(number, key)
+        guard let place = calls.place(of: .session(session), request) else { return nil }
+        let call = calls[place].call
+        _ = remove(.session(session), request)
         return call
     }
 
@@ -329,8 +200,8 @@ public struct OpenRequests: Sendable {
 
     /// Whether that call is a session's wish to leave.
     public func isLeaving(_ session: SessionID, _ request: UInt32) -> Bool {
-        guard let number = numbers[Key(asker: .session(session), request: request)]?.first else { return false }
-        if case .operation(.exit)? = calls[number]?.call.body { return true }
+        guard let place = calls.place(of: .session(session), request) else { return false }
+        if case .operation(.exit) = calls[place].call.body { return true }
         return false
     }
 
@@ -339,12 +210,11 @@ public struct OpenRequests: Sendable {
     /// - Returns: what it is to be asked once more behind that, oldest first.
     public mutating func askAgain(in rooms: Set<RoomID>) -> [RoomRequest] {
         var again: [RoomRequest] = []
-        for number in calls.filter({ rooms.contains($0.value.call.room) }).keys.sorted() {
-            guard var open = calls[number], open.heldSince == nil,
-                open.isUnknown || open.call.isKnownWhenRepeated, let node = open.askedOf
+        for place in calls.places(where: { rooms.contains($0.call.room) }) {
+            let open = calls[place]
+            guard open.heldSince == nil, open.isUnknown || open.call.isKnownWhenRepeated, let node = open.askedOf
             else { continue }
-            open.ask(node)
-            calls[number] = open
+            calls[place].ask(node)
             again.append(open.call)
         }
         return again
@@ -353,11 +223,11 @@ public struct OpenRequests: Sendable {
     /// Sessions that have asked to leave these rooms, of which their leader may have seen the last already.
     public func leaving(_ rooms: Set<RoomID>) -> [RoomID: Set<SessionID>] {
         var leaving: [RoomID: Set<SessionID>] = [:]
-        for open in calls.values where open.heldSince == nil && rooms.contains(open.call.room) {
-            guard case .operation(.exit) = open.call.body else { continue }
-            if let session = open.call.session?.address.session {
-                leaving[open.call.room, default: []].insert(session)
-            }
+        calls.forEach { _, open in
+            guard open.heldSince == nil, rooms.contains(open.call.room), case .operation(.exit) = open.call.body,
+                let session = open.call.session?.address.session
+            else { return }
+            leaving[open.call.room, default: []].insert(session)
         }
         return leaving
     }
@@ -387,7 +257,7 @@ public struct OpenRequests: Sendable {
         case nil: break
         }
         shards[shard] = .led(Leader(node: node, term: term))
-        for (number, open) in calls where open.shard == shard { calls[number]?.leaderHasChanged() }
+        for place in calls.places(where: { $0.shard == shard }) { calls[place].leaderHasChanged() }
         return ask(node, of: shard) { _ in true }
     }
 
@@ -411,7 +281,7 @@ public struct OpenRequests: Sendable {
         let suspected = Leader(node: node, term: term)
         guard case .led(let leader)? = shards[shard], leader == suspected else { return }
         shards[shard] = .suspected(leader)
-        for (number, open) in calls where open.shard == shard { hold(number, at: nowMilliseconds) }
+        for place in calls.places(where: { $0.shard == shard }) { hold(place, at: nowMilliseconds) }
     }
 
     /// A leader that was suspected is heard again, in the same term: it knows this lane's sessions, what it has told
@@ -426,21 +296,18 @@ public struct OpenRequests: Sendable {
 
     /// The open calls of a shard wait for this node from now on.
     /// - Returns: those that it is to be asked, oldest first.
-    private mutating func ask(_ node: NodeID, of shard: ShardID, _ isToAsk: (OpenRequest) -> Bool) -> [RoomRequest] {
+    private mutating func ask(_ node: NodeID, of shard: ShardID, _ isToAsk: (OpenCall) -> Bool) -> [RoomRequest] {
         var asked: [RoomRequest] = []
-        for number in calls.keys.sorted() {
-            guard var open = calls[number], open.shard == shard else { continue }
-            if open.isInDoubt {
-                if open.heldSince == nil { hold(number, at: open.madeAt) }
+        for place in calls.places(where: { $0.shard == shard }) {
+            if calls[place].isInDoubt {
+                hold(place, at: calls[place].madeAt)
                 continue
             }
-            if open.heldSince != nil { heldCount -= 1 }
-            open.heldSince = nil
-            if isToAsk(open) {
-                open.ask(node)
-                asked.append(open.call)
-            }
-            calls[number] = open
+            if calls[place].heldSince != nil { heldCount -= 1 }
+            calls[place].heldSince = nil
+            guard isToAsk(calls[place]) else { continue }
+            calls[place].ask(node)
+            asked.append(calls[place].call)
         }
         return asked
     }
@@ -458,9 +325,9 @@ public struct OpenRequests: Sendable {
             }
         }
         guard !lost.isEmpty else { return }
-        for (number, open) in calls where lost.contains(open.shard) {
-            calls[number]?.lost()
-            hold(number, at: nowMilliseconds)
+        for place in calls.places(where: { lost.contains($0.shard) }) {
+            calls[place].lost()
+            hold(place, at: nowMilliseconds)
         }
     }
 
@@ -470,12 +337,12 @@ public struct OpenRequests: Sendable {
     public mutating func expire(at nowMilliseconds: UInt64) -> [RoomRequest] {
         guard heldCount > 0 || nowMilliseconds >= sweepAt else { return [] }
         sweepAt = nowMilliseconds + 5_000
-        let due = calls.filter { $0.value.isOverdue(at: nowMilliseconds) }
-        for (number, open) in due {
-            guard let request = open.call.number else { continue }
-            remove(number, Key(asker: open.call.asker, request: request))
+        let due = calls.places { $0.isOverdue(at: nowMilliseconds) }
+        return due.map { place in
+            let call = calls[place].call
+            if let request = call.number { _ = remove(call.asker, request, at: place) }
+            return call
         }
-        return due.sorted { $0.key < $1.key }.map(\.value.call)
     }
 
     /// Calls that their leaders have not answered for long, oldest first: each is to be asked of its leader once more,
@@ -484,16 +351,16 @@ public struct OpenRequests: Sendable {
     public mutating func unanswered(at nowMilliseconds: UInt64) -> [(node: NodeID, call: RoomRequest)] {
         guard nowMilliseconds >= unansweredAt else { return [] }
         unansweredAt = nowMilliseconds + 1_000
-        let due = calls.filter {
-            !$0.value.isAskedAgain && $0.value.heldSince == nil && $0.value.call.isAskedAgain
-                && $0.value.madeAt + Self.askAgainMilliseconds <= nowMilliseconds
+        let due = calls.places {
+            !$0.isAskedAgain && $0.heldSince == nil && $0.call.isAskedAgain
+                && $0.madeAt + Self.askAgainMilliseconds <= nowMilliseconds
         }
         var all: [(NodeID, RoomRequest)] = []
-        for number in due.keys.sorted() {
-            guard let node = calls[number]?.askedOf, let call = calls[number]?.call else { continue }
-            calls[number]?.isAskedAgain = true
-            calls[number]?.ask(node)
-            all.append((node, call))
+        for place in due {
+            guard let node = calls[place].askedOf else { continue }
+            calls[place].isAskedAgain = true
+            calls[place].ask(node)
+            all.append((node, calls[place].call))
         }
         return all
     }

@@ -20,9 +20,13 @@ extension ClientEncoding {
 
 /// A request as it travels. Numbers are on the wire: they are never changed or used again.
 struct WiredRequest: WireMessage {
-    var request: RoomRequest
+    private var room: RoomID
+    private var origin: RoomRequest.Origin
+    private var body: RoomRequest.Body
 
-    init(_ request: RoomRequest) { self.request = request }
+    init(_ request: RoomRequest) { (room, origin, body) = (request.room, request.origin, request.body) }
+
+    var request: RoomRequest { RoomRequest(room: room, from: origin, body) }
 
     static var blank: WiredRequest {
         WiredRequest(RoomRequest(room: .blank, from: .server(WiredServerOrigin.blank.origin), .leave))
@@ -30,13 +34,13 @@ struct WiredRequest: WireMessage {
     static var schemaName: String { "RoomRequest" }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        try walker.required(1, "room", &request.room)
+        try walker.required(1, "room", &room)
         try walkOrigin(&walker)
         try walkBody(&walker)
     }
 
     private mutating func walkOrigin<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        let current = request.origin
+        let current = origin
         var read: RoomRequest.Origin?
         try walker.choice(
             2, "session", { if case .session(let origin) = current { WiredSessionOrigin(origin) } else { nil } },
@@ -46,11 +50,11 @@ struct WiredRequest: WireMessage {
             { read = .server($0.origin) })
         guard W.isDecoding else { return }
         guard let read else { throw ChatError(.badParameter, "a request of nobody") }
-        request.origin = read
+        origin = read
     }
 
     private mutating func walkBody<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        let current = request.body
+        let current = body
         var read: RoomRequest.Body?
         let isOperation = try walker.choice(
             20, "operation",
@@ -58,7 +62,7 @@ struct WiredRequest: WireMessage {
             { read = .operation($0.operation) })
         // One is there, and nearly all are operations: they do not pay for the others.
         if isOperation, !W.describesSchema {
-            if W.isDecoding, let read { request.body = read }
+            if W.isDecoding, let read { body = read }
             return
         }
         try walker.choice(
@@ -85,7 +89,7 @@ struct WiredRequest: WireMessage {
             28, "taps", { if case .taps(let batch) = current { batch } else { nil } }, { read = .taps($0) })
         guard W.isDecoding else { return }
         guard let read else { throw ChatError(.badParameter, "a request for nothing") }
-        request.body = read
+        body = read
     }
 }
 

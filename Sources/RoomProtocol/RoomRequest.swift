@@ -2,20 +2,20 @@ import ChatModel
 import Wire
 
 /// A request to a room, which the leader of its shard performs. One value per request of a client or of the server API,
-/// and per word of a lane about its sessions: batches of them travel once per loop turn.
+/// and per word of a lane about its sessions: batches of them travel once per loop turn. It is one reference, since it is
+/// copied with each step towards its room, and is a dozen strings and lists.
 public struct RoomRequest: Sendable, Equatable {
-    /// The author of a request, and the place that waits for the answer. A session's is one reference: a request is copied
-    /// with each step towards its room, and these are a dozen strings and lists.
+    /// The author of a request, and the place that waits for the answer.
     public enum Origin: Sendable, Equatable {
-        indirect case session(SessionOrigin)
+        case session(SessionOrigin)
         case server(ServerOrigin)
     }
 
-    /// Large ones are references, so that a request is small wherever it is copied.
+    /// Large ones are references, so that a body is small wherever it is copied.
     public enum Body: Sendable, Equatable {
         /// A client's operation. The server API has those that read (`room`, `history`, `members`, `membersById` and
         /// `queue`), need not be in the room for them, and gets pages that are not cut to a frame.
-        indirect case operation(ClientOperation)
+        case operation(ClientOperation)
         /// An operation of the server API alone.
         case server(ServerOperation)
         /// The session has ended or its grace has passed: an exit that nobody waits for.
@@ -35,14 +35,29 @@ public struct RoomRequest: Sendable, Equatable {
         indirect case taps(TapBatch)
     }
 
-    public var room: RoomID
-    public var origin: Origin
-    public var body: Body
+    @usableFromInline
+    final class Content: Sendable {
+        @usableFromInline let room: RoomID
+        @usableFromInline let origin: Origin
+        @usableFromInline let body: Body
 
-    public init(room: RoomID, from origin: Origin, _ body: Body) {
-        self.room = room
-        self.origin = origin
-        self.body = body
+        @inlinable
+        init(_ room: RoomID, _ origin: Origin, _ body: Body) {
+            (self.room, self.origin, self.body) = (room, origin, body)
+        }
+    }
+
+    @usableFromInline let content: Content
+
+    @inlinable public var room: RoomID { content.room }
+    @inlinable public var origin: Origin { content.origin }
+    @inlinable public var body: Body { content.body }
+
+    @inlinable
+    public init(room: RoomID, from origin: Origin, _ body: Body) { content = Content(room, origin, body) }
+
+    public static func == (one: RoomRequest, other: RoomRequest) -> Bool {
+        one.room == other.room && one.origin == other.origin && one.body == other.body
     }
 
     public init(room: RoomID, from session: SessionOrigin, _ body: Body) {
@@ -70,7 +85,7 @@ public struct SessionOrigin: Sendable, Equatable {
 
     public init(
         _ address: SessionAddress, _ caller: Caller, request: UInt32? = nil, number: UInt64 = 0, rooms: [RoomID] = [],
-        overRateMs: Int64? = nil
+        overRateMs: Int64? = nil, refusal: ChatError? = nil
     ) {
         self.address = address
         self.caller = caller
@@ -78,6 +93,7 @@ public struct SessionOrigin: Sendable, Equatable {
         self.number = number
         self.rooms = rooms
         self.overRateMs = overRateMs
+        self.refusal = refusal
     }
 }
 
@@ -114,7 +130,7 @@ extension RoomRequest {
     /// The session that asks; nil for the server API.
     public var session: SessionOrigin? {
         get { if case .session(let session) = origin { session } else { nil } }
-        set { if let newValue { origin = .session(newValue) } }
+        set { if let newValue { self = RoomRequest(room: room, from: newValue, body) } }
     }
 
     /// The number under which the asker waits; nil wants no reply.
@@ -165,6 +181,8 @@ extension RoomRequest {
     /// its commit.
     public var mustBeCurrent: Bool {
         switch body {
+        // Most are this one, and need not be looked into.
+        case .operation(.send): false
         case .operation(let operation): operation.row.mustBeCurrent
         case .server(let operation): !operation.isDurable
         case .leave, .away, .moved, .announce, .follow, .barrages, .taps: false

@@ -212,16 +212,13 @@ final class LoopHost {
     func receive(_ recount: LaneRecount, from node: NodeID, _ rooms: [(ShardID, RoomID)]) {
         let lane = Lane(node: node, number: recount.lane)
         let context = context
-        waitingCalls.append(
-            rooms.map { shard, room in
-                (
-                    shard,
-                    .visit(room) { room in
-                        let now = context.now()
-                        room?.assumeIsolated { $0.recount(lane, at: now) }
-                    }
-                )
-            })
+        for (shard, room) in rooms {
+            let work = RoomWork.visit(room) { room in
+                let now = context.now()
+                room?.assumeIsolated { $0.recount(lane, at: now) }
+            }
+            waitingCalls.append(work, of: shard)
+        }
     }
 
     /// How many are in each room in memory that is not empty.
@@ -271,7 +268,7 @@ final class LoopHost {
 
     /// Requests in order; the end of the turn takes them.
     func receive(_ calls: [(ShardID, RoomRequest)]) {
-        waitingCalls.append(calls.map { ($0.0, .request($0.1)) })
+        for (shard, request) in calls { waitingCalls.append(.request(request), of: shard) }
         while waitingCalls.isOverfull { takeSomeCalls() }
     }
 
@@ -289,7 +286,11 @@ final class LoopHost {
 
     private func takeSomeCalls() {
         isTaking = true
-        for (shard, call) in waitingCalls.take() { shards[shard]?.receive(call) }
+        // Calls that come meanwhile are taken next time.
+        for _ in 0..<min(waitingCalls.count, WaitingCalls.callsAtATime) {
+            guard let next = waitingCalls.popFirst() else { break }
+            shards[next.shard]?.receive(next.work)
+        }
         isTaking = false
     }
 

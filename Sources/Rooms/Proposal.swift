@@ -6,7 +6,8 @@ import Wire
 /// A command on its way through the log, and who waits for it.
 struct Proposal: Sendable {
     enum Origin: Sendable {
-        case session(SessionRequest)
+        /// One reference, since it is looked at in several places and copied in each.
+        indirect case session(SessionRequest)
         case server(ServerOrigin)
         /// A lane, which waits with its next window of taps.
         case taps(Lane, window: UInt64)
@@ -37,6 +38,13 @@ struct Proposal: Sendable {
 
     /// How many messages had been recalled when its facts were looked up (`RecentSeqs`).
     var erasuresBefore: UInt64 = 0
+
+    /// Not inlined: a command that is made for it goes into it so, and would be copied otherwise.
+    @inline(never)
+    init(command: consuming Command, key: CommandKey?, origin: consuming Origin, moderate: Bool = false) {
+        (self.command, self.key, self.origin) = (command, key, origin)
+        self.moderate = moderate
+    }
 
     var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty || amends != nil }
 

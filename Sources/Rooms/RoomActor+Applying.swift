@@ -85,7 +85,7 @@ extension RoomActor {
                 payload: payload,
                 copies: copies.isEmpty ? nil : HistoryCodec.encode(copies: copies))
             row.life = life(on: message.time.day)
-            rows.history.append(row)
+            rows.history.append(consume row)
         case .erase(let seq, let day):
             guard let incarnation else { return }
             recent.erase(seq, of: state.lastSeq)

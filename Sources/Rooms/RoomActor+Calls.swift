@@ -24,7 +24,9 @@ extension RoomActor {
         case .session(let session):
             handle(request.body, session, at: now)
             // A message that is proposed, and nothing else, is published when it is applied.
-            if case .operation(.send) = request.body, stream.isEmpty, turn.answers.isEmpty, turn.waitingReads.isEmpty {
+            if case .operation(.send) = request.body, inPlace(&stream, { $0.isEmpty }), turn.answers.isEmpty,
+                turn.waitingReads.isEmpty
+            {
                 return
             }
             touch()
@@ -94,16 +96,19 @@ extension RoomActor {
     {
         if let given = operation.change {
             let change = withdrawing(consume given)
-            var proposal = proposal(
+            let proposal = proposal(
                 change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
             if answerRepeat(proposal, at: now) { return }
             if let refusal = call.refusal { throw refusal }
             if let wait = call.overRateMs {
                 throw ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
             }
-            proposal.moderate = true
             try requireTarget(of: proposal, at: now)
             guard let lookup = lookup(of: change, call) else {
+                // Nothing more is asked about most messages.
+                if !moderates, case .post = proposal.command.body {
+                    return propose(consume proposal)
+                }
                 if let ready = try moderated(consume proposal, holding: visitor.key, at: now) {
                     propose(consume ready)
                 }
@@ -285,7 +290,8 @@ extension RoomActor {
                 id: commandID, room: id, actor: actor, body: change.body,
                 facts: facts(change.body.namedUsers, change.body)),
             key: commandID.map(commandKey),
-            origin: .session(SessionRequest(address: call.address, request: call.request, answer: change.answer)))
+            origin: .session(SessionRequest(address: call.address, request: call.request, answer: change.answer)),
+            moderate: true)
     }
 
     /// The session lives on another lane or node, or speaks another encoding, from here on.

@@ -79,6 +79,10 @@ extension RoomActor {
     /// the log: the seat goes at once. A user whom the server API seats has the grace to enter; and one who has asked a
     /// former leader is not here yet, but may be announced, unless this leader has seen that user leave.
     func clearSeatsOfGone(by proposal: Proposal) {
+        switch proposal.command.body {
+        case .queueSet, .queueSetMany: break
+        default: return
+        }
         guard case .session = proposal.origin, var owner = proposal.command.actor.user else { return }
         switch proposal.command.body {
         case .queueSet(let write, _):

@@ -120,11 +120,11 @@ extension RoomHost {
 
     /// Requests of this node or another, in order, to rooms that this node is believed to lead.
     public func receive(_ requests: [RoomRequest]) {
-        var byLoop: [Int: [(ShardID, RoomRequest)]] = [:]
+        var byLoop: [[(ShardID, RoomRequest)]] = Array(repeating: [], count: loops.count)
         for request in requests {
             let shard = shardMap.shard(of: request.room)
-            byLoop[Int(shard.number) % loops.count, default: []].append((shard, request))
+            byLoop[Int(shard.number) % loops.count].append((shard, request))
         }
-        for (number, batch) in byLoop { onLoop(number) { $0.receive(batch) } }
+        for (number, batch) in byLoop.enumerated() where !batch.isEmpty { onLoop(number) { $0.receive(batch) } }
     }
 }

@@ -5,7 +5,7 @@ import RoomProtocol
 /// Work of a shard's host for one room, while it waits: for the room, for committed entries to be applied, or for a
 /// majority's word that this node may answer.
 enum RoomWork {
-    indirect case request(RoomRequest)
+    case request(RoomRequest)
     /// Is given the room, at once or when it is loaded; nil when it can't be had.
     case visit(RoomID, (RoomActor?) -> Void)
 

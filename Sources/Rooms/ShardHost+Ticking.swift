@@ -52,11 +52,10 @@ extension ShardHost {
         let now = min(time, context.now())
         if agenda.beginLook(at: now) { agenda.planAnew(rooms.active, isLed: ledTerm != nil, at: now) }
         assertNothingIsOverlooked(at: now)
-        // Entries that wait may be of any room.
-        let staged = queue.isEmpty ? proposals.stagedRooms : nil
+        var changing: Set<RoomID>?
         var steps = 0
         while let step = agenda.next(at: now) {
-            if case .due(let id) = step, let room = rooms[id] { look(at: room, now, staged, untilNanoseconds: end) }
+            if case .due(let id) = step, let room = rooms[id] { look(at: room, now, &changing, untilNanoseconds: end) }
             steps += 1
             if steps.isMultiple(of: Self.looksAtATime), EventLoop.nowNanoseconds >= end { return false }
         }
@@ -66,8 +65,14 @@ extension ShardHost {
     /// How many looks there are between two readings of the clock.
     private static let looksAtATime = 16
 
-    /// - Parameter staged: the rooms with commands that no proposal had taken before this; nil: none may leave memory.
-    private func look(at room: RoomActor, _ now: Timestamp, _ staged: Set<RoomID>?, untilNanoseconds end: UInt64) {
+    /// Rooms stay while more commands than this are under way: they are looked through for those that they are of.
+    private static let changingMax = 4_096
+
+    /// - Parameter changing: the rooms with commands that are not committed, from when on somebody has asked for them: nothing
+    ///   is committed meanwhile, and a look that has a command staged lets its room stay.
+    private func look(
+        at room: RoomActor, _ now: Timestamp, _ changing: inout Set<RoomID>?, untilNanoseconds end: UInt64
+    ) {
         let (isLed, stagedBefore) = (ledTerm != nil, stagedCount)
         let isLeftOver = room.assumeIsolated { room in
             room.note.dueAt = nil
@@ -75,11 +80,16 @@ extension ShardHost {
         }
         if isLed { collect(room) }
         let written = storage.writtenIndex
-        if stagedCount == stagedBefore, let staged, !staged.contains(room.id), !proposals.hasPending(of: room.id),
+        // Entries that wait may be of any room.
+        if stagedCount == stagedBefore, queue.isEmpty, proposals.count <= Self.changingMax,
             room.assumeIsolated({ $0.mayLeaveMemory(writtenIndex: written, isLed: isLed, at: now) })
         {
-            agenda.forget(room)
-            return rooms.remove(room)
+            let busy = changing ?? proposals.rooms
+            changing = busy
+            if !busy.contains(room.id) {
+                agenda.forget(room)
+                return rooms.remove(room)
+            }
         }
         if isLeftOver { agenda.planAgain(room, at: now) } else { agenda.plan(room, isLed: isLed, at: now) }
     }

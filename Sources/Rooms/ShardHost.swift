@@ -147,13 +147,14 @@ final class ShardHost: GroupLogDelegate {
     func collect(_ room: RoomActor) { collect(room, room.assumeIsolated { $0.takeOutcome() }) }
 
     private func collect(_ room: RoomActor, _ outcome: (proposed: [ProposedCommand], dirt: RoomActor.NewDirt)) {
-        var proposed = outcome.proposed
-        for index in proposed.indices {
-            guard case .deleteRoom = proposed[index].content.command.body else { continue }
-            proposed[index] = ProposedCommand(keepingDeleted(proposed[index].content))
-        }
-        if !proposed.isEmpty {
-            proposals.stage(proposed)
+        if !outcome.proposed.isEmpty {
+            for proposal in outcome.proposed {
+                if case .deleteRoom = proposal.content.command.body {
+                    proposals.stage(ProposedCommand(keepingDeleted(proposal.content)))
+                } else {
+                    proposals.stage(proposal)
+                }
+            }
             noteWork()
         }
         publisher.mark(room, outcome.dirt)

@@ -30,18 +30,15 @@ struct ShardProposals {
     /// Commands that are not committed yet.
     var count: Int { staged.count + pending.count }
 
-    /// Rooms with commands that no proposal has taken yet.
-    var stagedRooms: Set<RoomID> { Set(staged.map(\.content.command.room)) }
-
-    /// Whether commands of the room are proposed and not committed.
-    func hasPending(of room: RoomID) -> Bool { pending.mentions(room) }
+    /// Rooms with commands that are not committed yet. Looks at all of these.
+    var rooms: Set<RoomID> { pending.rooms.union(staged.lazy.map(\.content.command.room)) }
 
     /// No later command is stamped with an earlier time.
     mutating func raiseStamp(to time: Timestamp) { lastStamp = max(lastStamp, time) }
 
     // MARK: - Before they are committed
 
-    mutating func stage(_ proposals: [ProposedCommand]) { staged.append(contentsOf: proposals) }
+    mutating func stage(_ proposal: ProposedCommand) { staged.append(proposal) }
 
     /// While storage takes no rows.
     static let tooSlow = ChatError(.unavailable, "the disk can't keep up", retryAfterMs: 1000)

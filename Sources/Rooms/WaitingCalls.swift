@@ -11,39 +11,16 @@ struct WaitingCalls {
     /// How many are taken between two looks at the clock.
     static let callsAtATime = 32
 
-    private var calls: [(ShardID, RoomWork)] = []
-    private var next = 0
+    private var calls = Fifo<(shard: ShardID, work: RoomWork)>()
 
-    var isEmpty: Bool { next == calls.count }
+    var isEmpty: Bool { calls.isEmpty }
+    var count: Int { calls.count }
 
-    mutating func append(_ more: [(ShardID, RoomWork)]) {
-        if isEmpty {
-            calls = more
-            next = 0
-        } else {
-            calls += more
-        }
-    }
+    mutating func append(_ work: RoomWork, of shard: ShardID) { calls.append((shard, work)) }
 
-    /// The next calls in their order, a few at a time; empty when there are none.
-    mutating func take() -> [(ShardID, RoomWork)] {
-        let end = min(calls.count, next + Self.callsAtATime)
-        let taken = Array(calls[next..<end])
-        next = end
-        if isEmpty {
-            calls = []
-            next = 0
-        } else if next > calls.count / 2, next > Self.callsAtATime * 8 {
-            // Taken calls are let go of, though it may be long until there are none.
-            calls.removeFirst(next)
-            next = 0
-        }
-        return taken
-    }
+    /// The next call, which is let go of here.
+    mutating func popFirst() -> (shard: ShardID, work: RoomWork)? { calls.popFirst() }
 
     /// Whether more wait than may.
-    var isOverfull: Bool { calls.count - next > Self.countMax }
-
-    /// How many are kept in memory, those that were taken included.
-    var keptCount: Int { calls.count }
+    var isOverfull: Bool { calls.count > Self.countMax }
 }

@@ -124,7 +124,7 @@ extension Session {
         presence = .moving
         // Nobody here will hear what its open changes bring along: the most that they may.
         for open in costs.values { settle(.copied(open.cost, .max), users: &users, nowMilliseconds: now) }
-        costs = [:]
+        costs = AscendingTable()
         (entering, enteredBy) = ([], [:])
         requests.connectionEnded()
         // Its losses until now are part of what a resume brings back.

@@ -118,7 +118,7 @@ extension Session {
 
     private mutating func ask(_ request: Request, _ cost: OpenCost?) -> Asked {
         let number = requests.begin(request.id)
-        if let number, let cost, !cost.cost.isRead { costs[number] = cost }
+        if let number, let cost, !cost.cost.isRead { costs.append(cost, at: number) }
         return Asked(
             number: number, count: requests.count, rooms: request.operation.namesMessages ? rooms : [],
             overRateMs: cost?.overRateMs)
@@ -175,10 +175,7 @@ extension Session {
     ///   - charged: bytes that it has brought along besides its own, or that were read in vain.
     /// - Returns: what is to be settled; nil for most.
     public mutating func takeCost(of request: UInt32, isRepeat: Bool, charged: Int) -> Settlement? {
-        guard !costs.isEmpty else { return nil }
-        let open = costs.removeValue(forKey: request)
-        // Sessions are many, and most wait for nothing most of the time.
-        if costs.isEmpty { costs = [:] }
+        let open = costs.removeValue(at: request)
         // It may have been asked on another lane, which has reckoned with the most.
         guard let open else { return nil }
         if isRepeat { return .all(open.cost) }

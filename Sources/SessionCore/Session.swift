@@ -65,7 +65,7 @@ public struct Session: Sendable {
     /// The requests that were passed on to rooms.
     public internal(set) var requests: SessionRequests
     /// The cost of requests that rooms have not answered yet, by their number.
-    var costs: [UInt32: OpenCost] = [:]
+    var costs = AscendingTable<OpenCost>()
     public internal(set) var rates: Rates
     /// The rates that another node says are left to all sessions of the user, until a lane has reckoned with it.
     var handedUserLevels: RateLevels?

@@ -1,3 +1,5 @@
+import ChatModel
+
 /// Which of a session's requests the present connection waits for, by the number that each has towards rooms.
 ///
 /// A request ID is the client's, and counts on its connection only: a client that resumes may begin its IDs anew.
@@ -9,7 +11,7 @@ public struct SessionRequests: Sendable {
     /// How many there were, over all connections.
     public private(set) var count: UInt64
     /// By the number: the client's request ID.
-    private var asked: [UInt32: UInt32] = [:]
+    private var asked = AscendingTable<UInt32>()
 
     /// - Parameter count: how many requests the session has had before, on another lane or node.
     public init(count: UInt64 = 0) { self.count = count }
@@ -33,22 +35,16 @@ public struct SessionRequests: Sendable {
         count += 1
         guard let id else { return nil }
         let number = UInt32(truncatingIfNeeded: count)
-        asked[number] = id
+        asked.append(id, at: number)
         return number
     }
 
     /// A request has its answer, or gets none.
     /// - Returns: the ID to reply with; nil when the present connection did not ask.
-    public mutating func end(_ number: UInt32) -> UInt32? {
-        defer {
-            // Sessions are many, and most wait for nothing most of the time.
-            if asked.isEmpty { asked = [:] }
-        }
-        return asked.removeValue(forKey: number)
-    }
+    public mutating func end(_ number: UInt32) -> UInt32? { asked.removeValue(at: number) }
 
     /// Nobody waits any more for what was asked over the connection that has gone.
-    public mutating func connectionEnded() { asked = [:] }
+    public mutating func connectionEnded() { asked = AscendingTable() }
 
     /// How many the present connection waits for.
     public var waitingCount: Int { asked.count }

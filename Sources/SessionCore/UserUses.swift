@@ -19,18 +19,30 @@ public struct UserUses: Sendable {
     mutating func note(_ cost: RateCost, of user: UserID) {
         switch cost {
         case .read, .search: uses[user, default: UserUse(user: user)].reads += 1
-        case .change(let bytes, _):
-            uses[user, default: UserUse(user: user)].changes += 1
-            note(bytes: bytes, of: user)
+        case .change(let bytes, _): note(changes: 1, bytes: bytes, of: user)
         // Taps count at each node alone, and per session.
         case .isRepeat, .taps: break
         }
     }
 
     mutating func note(bytes: Int, of user: UserID) {
-        guard bytes > 0 else { return }
-        let sum = (uses[user]?.bytes ?? 0).addingReportingOverflow(bytes)
-        uses[user, default: UserUse(user: user)].bytes = sum.overflow ? .max : sum.partialValue
+        if bytes > 0 { note(changes: 0, bytes: bytes, of: user) }
+    }
+
+    private mutating func note(changes: Int, bytes: Int, of user: UserID) {
+        func add(_ use: inout UserUse) {
+            use.changes += changes
+            let sum = use.bytes.addingReportingOverflow(max(0, bytes))
+            use.bytes = sum.overflow ? .max : sum.partialValue
+        }
+        // The name is not copied for a user who is there already.
+        if let place = uses.index(forKey: user) {
+            add(&uses.values[place])
+        } else {
+            var use = UserUse(user: user)
+            add(&use)
+            uses[user] = use
+        }
     }
 
     /// It cost nothing after all. Uses that have been told meanwhile stay told.

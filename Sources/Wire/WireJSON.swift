@@ -71,8 +71,8 @@ public enum WireProtobuf {
 
     /// The bytes of `message`, without a length.
     @inlinable
-    public static func encode<M: WireMessage>(_ message: M) -> [UInt8] {
-        var copy = message
+    public static func encode<M: WireMessage>(_ message: consuming M) -> [UInt8] {
+        var copy = consume message
         do throws(ChatError) {
             return try ProtobufWriter.bytes { writer throws(ChatError) in try copy.walk(&writer) }
         } catch {

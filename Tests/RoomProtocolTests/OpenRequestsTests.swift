@@ -365,17 +365,29 @@ import Wire
 
     @Test mutating func `one call more than may be open is refused, and an answer makes room`() throws {
         _ = try lane.leads("n2", 5)
-        var call = try lane.call()
         for number in 1...OpenRequests.openMax {
-            call.session?.request = UInt32(number)
-            call.session?.address.session = try lane.session("s\(number / OpenRequests.openPerSessionMax)")
-            _ = lane.add(call)
+            _ = lane.add(try lane.call("s\(number / OpenRequests.openPerSessionMax)", UInt32(number)))
         }
         #expect(lane.open.count == OpenRequests.openMax)
         #expect(lane.add(try lane.call("new", 1)) == .refused)
         #expect(lane.add(try lane.call("new", nil, .leave)) == .ask(try lane.node("n2")), "what is not kept goes on")
         #expect(try lane.answered("s0", 7))
         #expect(lane.add(try lane.call("new", 1)) == .ask(try lane.node("n2")))
+    }
+
+    @Test mutating func `of two calls of one number the one that waited is given back, and the other answered`() throws
+    {
+        _ = try lane.leads("n2", 5)
+        let first = try lane.call("s1", 1)
+        #expect(lane.add(first) == .ask(try lane.node("n2")))
+        let second = try lane.call("s1", 1, .operation(.barrage(BarrageRequest(room: first.room, text: "b"))))
+        _ = lane.add(second)
+        lane.open.onNodeLost(try lane.node("n2"), at: lane.now)
+        #expect(lane.expire() == [second], "it could be shown twice")
+        #expect(lane.open.count == 1)
+        #expect(try lane.leads("n1", 6) == [first])
+        #expect(try lane.answered("s1", 1))
+        #expect(lane.open.count == 0)
     }
 
     @Test mutating func `those that waited long enough are given back, the others wait on`() throws {

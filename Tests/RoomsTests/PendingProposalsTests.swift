@@ -64,7 +64,7 @@ import Wire
             }
             #expect(pending.count == Int(next - oldest))
         }
-        #expect(pending.mentions(try room(oldest)))
+        #expect(pending.rooms.contains(try room(oldest)))
         let rest = pending.takeAll()
         #expect(rest.map(\.content.command.room) == (try (oldest..<next).map(room)))
         #expect(pending.count == 0)

@@ -5,42 +5,29 @@ import Testing
 @testable import Rooms
 
 @Suite struct WaitingCallsTests {
-    private func calls(_ numbers: Range<Int>) throws -> [(ShardID, RoomWork)] {
-        try numbers.map { (ShardID(0), try .leave("u\($0)")) }
-    }
-
-    @Test func `calls come out in their order, a few at a time, those that come meanwhile behind them`() throws {
+    @Test func `calls come out in their order, and those that come meanwhile behind them`() throws {
         var waiting = WaitingCalls()
-        let none = waiting.take()
-        #expect(none.isEmpty)
-        waiting.append(try calls(0..<50))
-        var taken = waiting.take().map(\.1.name)
-        #expect(!taken.isEmpty && taken.count < 50)
-        waiting.append(try calls(50..<60))
-        while !waiting.isEmpty { taken += waiting.take().map(\.1.name) }
-        #expect(taken == (0..<60).map { "u\($0)" })
-    }
-
-    @Test func `what was taken is let go of, though there are always some`() throws {
-        var waiting = WaitingCalls()
-        let some = try calls(0..<32)
-        waiting.append(some)
-        for _ in 0..<1_000 {
-            waiting.append(some)
-            let taken = waiting.take()
-            #expect(taken.count == 32)
-            #expect(waiting.keptCount <= 1_024)
+        #expect(waiting.popFirst() == nil)
+        for number in 0..<50 { waiting.append(try .leave("u\(number)"), of: ShardID(UInt16(number))) }
+        var taken: [String] = []
+        for _ in 0..<20 { taken.append(try #require(waiting.popFirst()?.work.name)) }
+        for number in 50..<60 { waiting.append(try .leave("u\(number)"), of: ShardID(UInt16(number))) }
+        while let next = waiting.popFirst() {
+            taken.append(try #require(next.work.name))
+            #expect(next.work.name == "u\(next.shard.number)")
         }
+        #expect(taken == (0..<60).map { "u\($0)" })
+        #expect(waiting.isEmpty)
     }
 
     @Test func `more than the bound is too much`() throws {
         var waiting = WaitingCalls()
-        let some = try calls(0..<1024)
-        for _ in 0..<(WaitingCalls.countMax / 1024) { waiting.append(some) }
+        let call = try RoomWork.leave("u")
+        for _ in 0..<WaitingCalls.countMax { waiting.append(call, of: ShardID(0)) }
         #expect(!waiting.isOverfull)
-        waiting.append(try calls(0..<1))
+        waiting.append(call, of: ShardID(0))
         #expect(waiting.isOverfull)
-        _ = waiting.take()
+        _ = waiting.popFirst()
         #expect(!waiting.isOverfull)
     }
 }

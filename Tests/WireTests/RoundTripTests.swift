@@ -138,7 +138,11 @@ import Testing
         var samples = Samples()
         func count(_ value: Any) -> Int { Mirror(reflecting: value).children.count }
         #expect(count(samples.message().fields) == 14)
-        #expect(count(samples.draft()) == 9)
+        var draft = samples.draft()
+        draft.ext = "some"
+        #expect(count(draft) == 6)
+        let rare = Mirror(reflecting: draft).descendant("rare", "some")
+        #expect(rare.map(count) == 4)
         #expect(count(samples.member()) == 9)
         #expect(count(samples.roomInfo()) == 19)
         #expect(count(samples.roomView()) == 6)

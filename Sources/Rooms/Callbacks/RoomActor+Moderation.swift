@@ -15,6 +15,9 @@ extension RoomActor {
         try context.callbacks.value.words.passed(text, field)
     }
 
+    /// Whether words or a hook are asked about messages.
+    var moderates: Bool { context.callbacks.value.moderates }
+
     /// Returns the command that may be proposed now, with its words replaced; nil while the hook is asked.
     ///
     /// A repeat of an earlier command is proposed as it is, because `apply` answers it before it looks at anything

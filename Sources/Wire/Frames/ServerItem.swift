@@ -11,15 +11,20 @@ public enum ServerItem: Sendable, Hashable {
 
     /// Appends the item as one JSON object; the caller puts `\n` between objects of a frame.
     public func appendJSON(to bytes: inout [UInt8]) {
-        if case .push(let push) = self { push.appendJSON(to: &bytes) } else { WireJSON.append(self, to: &bytes) }
+        switch self {
+        case .push(let push): push.appendJSON(to: &bytes)
+        case .reply(let id, .success(let result)): WireJSON.append(ResultOnly(id: id, result: result), to: &bytes)
+        case .reply(_, .failure), .unknown: WireJSON.append(self, to: &bytes)
+        }
     }
 
     /// Appends the item as one length-delimited protobuf message.
     public func appendProtobuf(to bytes: inout [UInt8]) {
-        if case .push(let push) = self {
-            push.appendProtobuf(to: &bytes)
-        } else {
-            WireProtobuf.appendDelimited(self, to: &bytes)
+        switch self {
+        case .push(let push): push.appendProtobuf(to: &bytes)
+        case .reply(let id, .success(let result)):
+            WireProtobuf.appendDelimited(ResultOnly(id: id, result: result), to: &bytes)
+        case .reply(_, .failure), .unknown: WireProtobuf.appendDelimited(self, to: &bytes)
         }
     }
 }
@@ -41,6 +46,19 @@ private struct PushOnly: WireMessage {
     static var blank: PushOnly { PushOnly(push: .message(.blank)) }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) { _ = try push.walk(&walker) }
+}
+
+/// A result as the item that it is, without looking through the fields of others.
+private struct ResultOnly: WireMessage {
+    var id: UInt32?
+    var result: OperationResult
+
+    static var blank: ResultOnly { ResultOnly(id: nil, result: .ping(.blank)) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.optional(1, "id", &id)
+        _ = try result.walk(&walker)
+    }
 }
 
 extension ServerItem: WireMessage {

@@ -122,24 +122,29 @@ public struct JSONReader: FieldWalker {
     private var cursor: Int
     /// A bit for each key, by `mark`: most fields of a message are absent, and are not looked for.
     private let marks: UInt64
+    private let keys: Int
+    /// A bit for each key that was found, by its place; two keys of a long object may share one.
+    private var found: UInt64 = 0
 
     init(context: JSONContext, object: Int) {
         self.context = context
         first = object + 1
         end = Int(context.nodes[object].next)
         cursor = first
-        var (marks, index): (UInt64, Int) = (0, first)
+        var (marks, keys, index): (UInt64, Int, Int) = (0, 0, first)
         while index < end {
             let key = context.key(context.nodes[index])
             marks |= Self.mark(count: key.count, first: key.first ?? 0)
+            keys += 1
             index = Int(context.nodes[index + 1].next)
         }
-        self.marks = marks
+        (self.marks, self.keys) = (marks, keys)
     }
 
     private static func mark(count: Int, first: UInt8) -> UInt64 { 1 << UInt64((count &* 5 &+ Int(first)) & 63) }
 
     public var enforcesLimits: Bool { context.enforcesLimits }
+    public var mayHaveMore: Bool { found.nonzeroBitCount != keys }
 
     /// The value of a field, unless it is absent or null.
     private mutating func find(_ name: StaticString) -> JSONValue? {
@@ -147,6 +152,7 @@ public struct JSONReader: FieldWalker {
         guard marks & mark != 0 else { return nil }
         guard let found = find(name, from: cursor, to: end) ?? find(name, from: first, to: cursor) else { return nil }
         cursor = Int(context.nodes[found].next)
+        self.found |= 1 << UInt64((found - first) & 63)
         let value = JSONValue(context: context, index: found)
         return value.isNull ? nil : value
     }

@@ -101,12 +101,12 @@ public struct OperationRow: Sendable, Hashable {
     }
 
     init(_ operation: OperationDeclaration, _ body: some OperationBody, taps: Int64 = 0) {
-        self.init(operation)
-        (room, contentBytes, self.taps) = (body.room, body.contentBytes, taps)
         // Barrage and reads have nothing by which a repeat is known.
-        guard repetition == .underItsID else { return }
-        clientID = body.commandID
-        if handling == .taps, clientID == nil { repetition = .never }
+        let id = operation.repetition == .underItsID ? body.commandID : nil
+        let isNamed = operation.handling != .taps || operation.repetition != .underItsID || id != nil
+        (handling, rate, repetition) = (operation.handling, operation.rate, isNamed ? operation.repetition : .never)
+        isOpenToAnonymous = operation.users == .everybody
+        (room, clientID, contentBytes, self.taps) = (body.room, id, body.contentBytes, taps)
     }
 
     /// Whether it only tells what is, and so must not be answered by a leader that has been replaced.

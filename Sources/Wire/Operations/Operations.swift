@@ -142,8 +142,8 @@ extension ClientOperation {
             .enter, { if case .enter(let it) = current { it } else { nil } }, { self = .enter($0) })
         try seen += walker.choice(.exit, { if case .exit(let it) = current { it } else { nil } }, { self = .exit($0) })
         try seen += walker.choice(.send, { if case .send(let it) = current { it } else { nil } }, { self = .send($0) })
-        // A writer has written the one that there is, and most are up to here.
-        if seen > 0, !W.isDecoding, !W.describesSchema { return seen }
+        // A writer has written the one that there is, a reader may have nothing else, and most are up to here.
+        if seen > 0, !W.describesSchema, !W.isDecoding || !walker.mayHaveMore { return seen }
         try seen += walker.choice(
             .barrage, { if case .barrage(let it) = current { it } else { nil } }, { self = .barrage($0) })
         try seen += walker.choice(
@@ -269,8 +269,8 @@ extension OperationResult {
         try seen += walker.choice(
             .exit, { if case .exit = current { Empty() } else { nil } }, { (_: Empty) in self = .exit })
         try seen += walker.choice(.send, { if case .send(let it) = current { it } else { nil } }, { self = .send($0) })
-        // A writer has written the one that there is, and most are up to here.
-        if seen > 0, !W.isDecoding, !W.describesSchema { return seen }
+        // A writer has written the one that there is, a reader may have nothing else, and most are up to here.
+        if seen > 0, !W.describesSchema, !W.isDecoding || !walker.mayHaveMore { return seen }
         try seen += walker.choice(
             .barrage, { if case .barrage(let it) = current { it } else { nil } }, { self = .barrage($0) })
         try seen += walker.choice(
@@ -442,7 +442,10 @@ extension ClientOperation {
     }
 
     /// The room that the operation is about; nil for those about the session.
-    public var room: RoomID? { row.room }
+    public var room: RoomID? {
+        // Most are this one, and need no row for it.
+        if case .send(let it) = self { it.room } else { row.room }
+    }
 
     /// Whether it names messages of any room that the session is in.
     public var namesMessages: Bool {

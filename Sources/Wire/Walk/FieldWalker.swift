@@ -27,6 +27,8 @@ public protocol FieldWalker {
     static var describesSchema: Bool { get }
     /// Whether values over their limits are refused: for input from outside, not for what the cluster wrote itself.
     var enforcesLimits: Bool { get }
+    /// Whether a reader may have fields that no visit has found. A walk need not visit the rest when there are none.
+    var mayHaveMore: Bool { get }
 
     /// A field that must be there.
     mutating func required<V: WireValue>(_ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit)
@@ -77,6 +79,8 @@ public protocol FieldWalker {
 }
 
 extension FieldWalker {
+    public var mayHaveMore: Bool { true }
+
     public mutating func encoded(_ number: Int, _ name: StaticString, _ bytes: [UInt8]) {
         preconditionFailure("what is encoded already is only written")
     }
