@@ -267,17 +267,6 @@ public struct MessageFields: Sendable, Hashable {
     public var webhook = true
     private var rare: Rare?
 
-    public init(
-        room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody
-    ) {
-        self.room = room
-        self.place = place
-        self.messageID = messageID
-        self.time = time
-        self.from = from
-        self.body = body
-    }
-
     /// The kept message that it answers.
     public var replyTo: ReplyReference? {
         get { rare?.reply }
@@ -316,6 +305,18 @@ private final class Rare: Sendable, Hashable {
     func hash(into hasher: inout Hasher) {
         hasher.combine(reply)
         hasher.combine(editedAt)
+    }
+}
+
+extension MessageFields {
+    /// In an extension, so that it may begin with all properties at once: a large value that is filled in one by one is copied
+    /// when it is returned.
+    public init(
+        room: RoomID?, place: MessagePlace, messageID: String, time: Timestamp, from: Sender?, body: MessageBody
+    ) {
+        self.init(
+            room: room, place: place, messageID: messageID, clientID: nil, time: time, from: from, body: body, rare: nil
+        )
     }
 }
 

@@ -56,21 +56,18 @@ public struct HistoryRow: Sendable, Hashable {
     public var isAmendment = false
     /// Which file it is in: the same for all of a room's messages of one day. Not in the file itself.
     public var life = HistoryLife.standard
+}
 
+extension HistoryRow {
+    /// In an extension, so that it may begin with all properties at once: a large value that is filled in one by one is copied
+    /// when it is returned.
     public init(
         incarnation: Incarnation, seq: UInt64, index: UInt64, time: Timestamp, type: Int, sender: String?,
         command: CommandKey?, payload: [UInt8], copies: [UInt8]? = nil, recalled: Bool = false
     ) {
-        self.incarnation = incarnation
-        self.seq = seq
-        self.index = index
-        self.time = time
-        self.type = type
-        self.sender = sender
-        self.command = command
-        self.payload = payload
-        self.copies = copies
-        self.recalled = recalled
+        self.init(
+            incarnation: incarnation, seq: seq, index: index, time: time, type: type, sender: sender, command: command,
+            payload: payload, copies: copies, recalled: recalled, isAmendment: false)
     }
 }
 

@@ -39,13 +39,6 @@ struct Proposal: Sendable {
     /// How many messages had been recalled when its facts were looked up (`RecentSeqs`).
     var erasuresBefore: UInt64 = 0
 
-    /// Not inlined: a command that is made for it goes into it so, and would be copied otherwise.
-    @inline(never)
-    init(command: consuming Command, key: CommandKey?, origin: consuming Origin, moderate: Bool = false) {
-        (self.command, self.key, self.origin) = (command, key, origin)
-        self.moderate = moderate
-    }
-
     var isWaitedFor: Bool { throwsOut != nil || !recalls.isEmpty || amends != nil }
 
     /// The window of taps that its room does not propose again until it is decided.

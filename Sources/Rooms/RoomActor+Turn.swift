@@ -25,6 +25,9 @@ extension RoomActor {
         if let ready = mindingRecalls(proposal) { turn.proposed.append(ProposedCommand(consume ready)) }
     }
 
+    /// Proposes a message that names no other one, as it is.
+    func propose(_ post: ProposedCommand) { turn.proposed.append(post) }
+
     /// The host proposes these now.
     func takeProposals() -> [ProposedCommand] {
         guard !turn.proposed.isEmpty else { return [] }
