@@ -9,25 +9,17 @@ import Wire
 extension GatewayLane {
     /// Asks each call where its room is led; those whose leader nobody knows wait.
     func ask(_ calls: [RoomRequest]) {
-        // Mostly one node leads all of them.
-        var (first, isFirstOfAll): (NodeID?, Bool) = (nil, true)
-        var routes: [OpenRequests.Route] = []
-        routes.reserveCapacity(calls.count)
-        for call in calls {
-            let route = open.add(call, of: shared.shardMap.shard(of: call.room), at: loop.nowMilliseconds)
-            if case .ask(let node) = route, first == nil || first == node { first = node } else { isFirstOfAll = false }
-            if case .refused = route { giveUp(call, "too many requests are waiting", copied: 0) }
-            routes.append(route)
-        }
-        guard let first else { return }
-        if isFirstOfAll { return shared.router.route(calls, to: first, from: number) }
         var byNode: [(node: NodeID, calls: [RoomRequest])] = []
-        for (call, route) in zip(calls, routes) {
-            guard case .ask(let node) = route else { continue }
-            if let index = byNode.firstIndex(where: { $0.node == node }) {
-                byNode[index].calls.append(call)
-            } else {
-                byNode.append((node, [call]))
+        for call in calls {
+            switch open.add(call, of: shared.shardMap.shard(of: call.room), at: loop.nowMilliseconds) {
+            case .ask(let node):
+                if let index = byNode.firstIndex(where: { $0.node == node }) {
+                    byNode[index].calls.append(call)
+                } else {
+                    byNode.append((node, [call]))
+                }
+            case .held: break
+            case .refused: giveUp(call, "too many requests are waiting", copied: 0)
             }
         }
         for (node, calls) in byNode { shared.router.route(calls, to: node, from: number) }
