@@ -73,12 +73,15 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case presence
     /// Rows of history in blocks: version 3 of a day's history.
     case historyBlocks
+    /// The payloads of blocks in files of their own: version 4 of a day's history.
+    case payloadFiles
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence, .historyBlocks:
+            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence, .historyBlocks,
+            .payloadFiles:
             FeatureLevel(2)
         }
     }
@@ -87,7 +90,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     public var clientName: String? {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports, .presence,
-            .historyBlocks:
+            .historyBlocks, .payloadFiles:
             nil
         case .seats: "seats"
         case .pins: "pin"

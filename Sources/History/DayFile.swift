@@ -25,8 +25,13 @@ final class DayFile {
         conversions: [
             DatabaseFormat.Conversion(from: 2, level: Feature.historyBlocks.level) { (database) throws(SQLiteError) in
                 try database.execute(BlockTable.schema)
-            }
+            },
+            DatabaseFormat.Conversion(from: 3, level: Feature.payloadFiles.level) { (database) throws(SQLiteError) in
+                try database.execute(BlockTable.payloadFileSchema)
+            },
         ])
+
+    private static let pageBytes = 4_096
 
     let database: Database
     /// Something was committed that has not been synced.
@@ -50,11 +55,12 @@ final class DayFile {
     private var blocks: BlockTable?
     private let blockRowsMin: Int
 
-    /// - Parameter blockRowsMin: as in `StorageConfiguration`.
-    /// - Parameter level: the cluster's feature level.
+    /// - Parameters:
+    ///   - level: the cluster's feature level.
+    ///   - blockRowsMin: as in `StorageConfiguration`, and so is `inlinePayloadsMax`.
     init(
         path: String, vfs: String?, level: FeatureLevel = .newest, blockRowsMin: Int = 8,
-        erased: @escaping @Sendable ([UInt8]) -> [UInt8]
+        inlinePayloadsMax: Int = 1 << 10, erased: @escaping @Sendable ([UInt8]) -> [UInt8]
     ) throws {
         var options = DatabaseOptions()
         options.create = true
@@ -120,7 +126,8 @@ final class DayFile {
             putTombstone = try database.prepare(
                 "INSERT OR REPLACE INTO tombstone (incarnation, seq, log_index, replacement) VALUES (?, ?, ?, ?)")
             dropTombstone = try database.prepare("DELETE FROM tombstone WHERE incarnation = ? AND seq = ?")
-            blocks = try BlockTable(database)
+            blocks = try BlockTable(database, vfs: vfs, inlineMax: inlinePayloadsMax)
+            hasUnsyncedChanges = blocks?.isCheckpointDue ?? false
         } catch {
             database.close()
             throw error
@@ -137,6 +144,7 @@ final class DayFile {
         let (oldTime, oldApplied, oldTombstones, oldBlocks) = (lastTime, applied, tombstones, blocks)
         do throws(SQLiteError) {
             try database.transaction { () throws(SQLiteError) in
+                try blocks?.begin()
                 for group in rows.groups { try put(group, in: bytes) }
                 if let time = rows.lastTime { lastTime = max(lastTime ?? time, time) }
                 for erasure in erasures { try erase(erasure) }
@@ -144,9 +152,11 @@ final class DayFile {
                 meta.bind(bits: applied, 1)
                 meta.bind(2, lastTime?.milliseconds)
                 try meta.run()
+                try blocks?.noteEnd(since: oldBlocks)
             }
         } catch {
             (lastTime, applied, tombstones, blocks) = (oldTime, oldApplied, oldTombstones, oldBlocks)
+            blocks?.doubt()
             throw error
         }
         hasUnsyncedChanges = true
@@ -336,15 +346,25 @@ final class DayFile {
         if isNew { tombstones += 1 }
     }
 
+    /// Pages that the next checkpoint has to sync, those of the write-ahead log and the payloads of blocks.
+    var unsyncedPages: Int { database.writeAheadLogPages + (blocks?.unsyncedBytes ?? 0) / Self.pageBytes }
+
     /// Syncs everything that was committed. False when readers were in the way; then nothing may be counted as synced.
     func checkpoint() throws(SQLiteError) -> Bool {
         guard hasUnsyncedChanges else { return true }
+        try blocks?.sync()
         var result = try database.checkpoint(.passive)
         // Waits for readers of older states; their reads are cut into slices of a few milliseconds.
         if !result.isComplete { result = try database.checkpoint(.full) }
-        hasUnsyncedChanges = !result.isComplete
-        return result.isComplete
+        guard result.isComplete else { return false }
+        // A failure leaves the holes to the next checkpoint.
+        try blocks?.wipe()
+        hasUnsyncedChanges = false
+        return true
     }
 
-    func close() { database.close() }
+    func close() {
+        blocks?.close()
+        database.close()
+    }
 }

@@ -54,14 +54,17 @@ final class DayReader {
             one = try database.prepare("SELECT \(Columns.all.rawValue) FROM message WHERE incarnation = ? AND seq = ?")
             state = try database.prepare("SELECT time, recalled FROM message WHERE incarnation = ? AND seq = ?")
             copies = try database.prepare("SELECT payload FROM copies WHERE incarnation = ? AND seq = ?")
-            blocks = try BlockReader(database)
+            blocks = try BlockReader(database, vfs: vfs)
         } catch {
             database.close()
             throw error
         }
     }
 
-    func close() { database.close() }
+    func close() {
+        blocks?.close()
+        database.close()
+    }
 
     /// The first seq of a row at or after `time`; one after the last seq when all rows are older. Found by halving,
     /// since times do not fall while seqs grow.

@@ -212,7 +212,7 @@ final class ShardWriter {
         try FileSystem.rewrite(path + "-wal")
         let file = try DayFile(
             path: path, vfs: configuration.vfs, level: configuration.level, blockRowsMin: configuration.blockRowsMin,
-            erased: configuration.erased)
+            inlinePayloadsMax: configuration.inlinePayloadsMax, erased: configuration.erased)
         files.insert(name)
         openFiles[name] = file
         lastTimes[name] = nil
@@ -295,7 +295,7 @@ final class ShardWriter {
     func checkpointIfDue(on thread: StorageThread) throws(StorageError) {
         let isDue =
             changes.bytes >= configuration.catalogueBytesMax
-            || openFiles.values.contains { $0.database.writeAheadLogPages >= configuration.checkpointPages }
+            || openFiles.values.contains { $0.unsyncedPages >= configuration.checkpointPages }
         if isDue, case .failure(let error) = checkpoint(retryingOn: thread), error.code == .restartNeeded {
             throw error
         }
@@ -382,7 +382,7 @@ final class ShardWriter {
             wakeIndexer()
             let path = path(file)
             // The log of the file goes first: alone it means nothing.
-            for suffix in ["-wal", "-shm", ""] { try FileSystem.remove(path + suffix) }
+            for suffix in ["-wal", "-shm", PayloadFile.suffix, ""] { try FileSystem.remove(path + suffix) }
         }
     }
 

@@ -19,12 +19,15 @@ public struct StorageConfiguration: Sendable {
     public var pendingBytesMax = 32 << 20
     /// Bytes of catalogue rows kept in memory between checkpoints. At the bound one begins by itself.
     public var catalogueBytesMax = 8 << 20
-    /// Pages (4 KiB) of a day's write-ahead log at which a checkpoint begins by itself.
+    /// Pages (4 KiB) of a day's write-ahead log, and of payloads beside it, at which a checkpoint begins by itself.
     public var checkpointPages = 4_000
     /// Bytes of batches that go into one transaction.
     public var transactionBytesMax = 4 << 20
     /// Rows of one room that are written together and share a row of the file then (`BlockTable`), at least.
     public var blockRowsMin = 8
+    /// Bytes of payloads up to which those of a block are in its row. Longer ones are in the file beside the database (`PayloadFile`):
+    /// there they are written once, but a file more is synced.
+    public var inlinePayloadsMax = 1 << 10
     /// Reads of sessions that may wait, and as many others. Beyond it they fail with `.overloaded`.
     public var waitingReadsMax = 1_024
     /// The most of these that belong to the sessions in one room. Beyond it they fail with `.overloaded`.

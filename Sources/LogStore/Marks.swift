@@ -1,4 +1,5 @@
 import Consensus
+import SQLite
 
 /// How far each group's log had come: kept in a file of its own, so that a log that was replaced by an older copy, or
 /// lost its end, is found out.

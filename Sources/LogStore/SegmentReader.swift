@@ -1,4 +1,5 @@
 import Consensus
+import SQLite
 
 /// Reads the blocks of a record. Every read is nil when the bytes do not hold what is asked for.
 struct SegmentReader {

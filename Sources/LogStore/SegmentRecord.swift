@@ -1,4 +1,5 @@
 import Consensus
+import SQLite
 
 /// The bytes of one transaction in a segment, as they are written: a header, then blocks.
 ///

@@ -12,7 +12,9 @@ public final class PlainFile {
     private var isOpen = true
 
     /// Opens the file, and makes it when it is not there. The first `sync` makes its name durable too.
-    public init(path: String, vfs vfsName: String?) throws(SQLiteError) {
+    ///
+    /// - Parameter readOnly: the file must be there, and is not written.
+    public init(path: String, vfs vfsName: String?, readOnly: Bool = false) throws(SQLiteError) {
         self.path = path
         vfs = try Self.find(vfsName)
         name = Self.name(path)
@@ -21,7 +23,8 @@ public final class PlainFile {
         memory.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
         file = memory.assumingMemoryBound(to: sqlite3_file.self)
         // A journal's flags: nobody else opens it, so the VFS takes no lock; and its directory is synced with it.
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_WAL
+        let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let flags = access | SQLITE_OPEN_WAL
         let result = vfs.pointee.xOpen(vfs, name, file, flags, nil)
         guard result == SQLITE_OK, file.pointee.pMethods != nil else {
             close()

@@ -38,7 +38,7 @@ import Testing
         #expect(try FileSystem.read(path, bytesMax: 1 << 24) == before, sourceLocation: sourceLocation)
     }
 
-    @Test(arguments: [1, 4] as [Int64]) func `a day's file`(version: Int64) async throws {
+    @Test(arguments: [1, 5] as [Int64]) func `a day's file`(version: Int64) async throws {
         let shard = try TestShard()
         let storage = try shard.open()
         storage.write([row(1)])
@@ -47,9 +47,9 @@ import Testing
         let path = shard.directory.path + "/shard/history-2026-06-15.sqlite"
         #expect(FileSystem.size(path + "-wal") == nil, "nothing that a start has to mend")
         try put("user_version", version, in: path)
-        try expectRefusal(of: path, version, version == 1 ? 2 : 3) { try shard.open().close() }
+        try expectRefusal(of: path, version, version == 1 ? 2 : 4) { try shard.open().close() }
         // Of another program, with our number.
-        try put("user_version", 3, in: path)
+        try put("user_version", 4, in: path)
         try put("application_id", 77, in: path)
         do {
             try shard.open().close()

@@ -24,11 +24,13 @@ final class TestShard: Sendable {
     let pool = StoragePool(writers: 1, readers: 1)
     let health = Mutex<[StorageHealth]>([])
     private let healthChanges = Changes()
-    private let blockRowsMin: Int
+    private let (blockRowsMin, inlinePayloadsMax): (Int, Int)
 
-    /// - Parameter blockRowsMin: by default each message of its own is a block, which is what changes have most to do with.
-    init(now: Timestamp = noon, blockRowsMin: Int = 1) throws {
-        self.blockRowsMin = blockRowsMin
+    /// - Parameters:
+    ///   - blockRowsMin: by default each message of its own is a block, which is what changes have most to do with.
+    ///   - inlinePayloadsMax: by default all payloads of blocks are in the file beside the database, for the same reason.
+    init(now: Timestamp = noon, blockRowsMin: Int = 1, inlinePayloadsMax: Int = 0) throws {
+        (self.blockRowsMin, self.inlinePayloadsMax) = (blockRowsMin, inlinePayloadsMax)
         directory = try TemporaryDirectory()
         clock = TestClock(now)
     }
@@ -41,6 +43,7 @@ final class TestShard: Sendable {
         configuration.linger = .milliseconds(1)
         configuration.vfs = disk?.vfs
         configuration.blockRowsMin = blockRowsMin
+        configuration.inlinePayloadsMax = inlinePayloadsMax
         configuration.erased = { payload in payload.isEmpty ? [] : [0] }
         configuration.onHealthChange = { [weak self] health in
             self?.health.withLock { $0.append(health) }

@@ -9,10 +9,10 @@ struct BlockReader {
     private let after: Statement
     private let holder: Statement
     private let last: Statement
-    private let payloads: Statement
+    private let payloads: BlockPayloads
 
     /// nil: the file is of a format that has none.
-    init?(_ database: Database) throws(SQLiteError) {
+    init?(_ database: Database, vfs: String?) throws(SQLiteError) {
         guard try BlockTable.isThere(in: database) else { return nil }
         // From the one on that holds the first seq, or would.
         func between(_ order: String) -> String {
@@ -36,8 +36,10 @@ struct BlockReader {
             ORDER BY first DESC LIMIT 1
             """)
         last = try database.prepare("SELECT last FROM block WHERE incarnation = ? ORDER BY first DESC LIMIT 1")
-        payloads = try database.prepare("SELECT payloads FROM block WHERE id = ?")
+        payloads = try BlockPayloads(database, vfs: vfs)
     }
+
+    func close() { payloads.close() }
 
     /// Those that may have seqs of a range; to be reset.
     func walk(
@@ -95,30 +97,46 @@ struct BlockReader {
     }
 }
 
+/// Reads the payloads of blocks, for a reading connection.
+final class BlockPayloads {
+    private let row: Statement
+    private let file: PayloadFile
+
+    init(_ database: Database, vfs: String?) throws(SQLiteError) {
+        row = try database.prepare("SELECT payloads, place, checksum FROM block WHERE id = ?")
+        file = PayloadFile(beside: database, vfs: vfs, readOnly: true)
+    }
+
+    func close() { file.close() }
+
+    func read(_ id: Int64, _ heads: BlockHeads) throws(SQLiteError) -> [UInt8] {
+        row.bind(1, id)
+        defer { row.reset() }
+        guard try row.step() else {
+            throw SQLiteError(code: .corrupt, message: "a block of history has no payloads")
+        }
+        guard let place = heads.place(row, column: 1) else { return row.bytes(0) }
+        return try file.read(place)
+    }
+}
+
 /// A block that is being read. Its payloads are read when the first of them is wanted.
 final class StoredBlock {
     let life: Int64
     let heads: BlockHeads
     private let id: Int64
-    private let statement: Statement
+    private let source: BlockPayloads
     private var payloads: [UInt8]?
 
-    init(life: Int64, id: Int64, heads: BlockHeads, payloads statement: Statement) {
-        (self.life, self.id, self.heads, self.statement) = (life, id, heads, statement)
+    init(life: Int64, id: Int64, heads: BlockHeads, payloads source: BlockPayloads) {
+        (self.life, self.id, self.heads, self.source) = (life, id, heads, source)
     }
 
     func sender(_ number: Int) -> String? { heads.sender(of: heads.rows[number]) }
 
     /// The row with its payload.
     func row(_ number: Int) throws(SQLiteError) -> HistoryRow {
-        if payloads == nil {
-            statement.bind(1, id)
-            defer { statement.reset() }
-            guard try statement.step() else {
-                throw SQLiteError(code: .corrupt, message: "a block of history has no payloads")
-            }
-            payloads = statement.bytes(0)
-        }
+        if payloads == nil { payloads = try source.read(id, heads) }
         return try heads.row(heads.rows[number], of: Incarnation(UInt64(bitPattern: life)), payloads: payloads ?? [])
     }
 

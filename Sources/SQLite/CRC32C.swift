@@ -1,8 +1,10 @@
 /// The CRC of RFC 3720, appendix B.4 (Castagnoli), eight bytes at a time.
-struct CRC32C {
+public struct CRC32C {
     private var remainder: UInt32 = 0xFFFF_FFFF
 
-    var value: UInt32 { ~remainder }
+    public init() {}
+
+    public var value: UInt32 { ~remainder }
 
     /// `tables[256 * k + b]`: byte `b` followed by `k` zero bytes. Made once, never freed.
     nonisolated(unsafe) private static let tables: UnsafePointer<UInt32> = {
@@ -21,7 +23,7 @@ struct CRC32C {
         return UnsafePointer(tables)
     }()
 
-    mutating func update(_ value: UInt64) {
+    public mutating func update(_ value: UInt64) {
         let tables = Self.tables
         let low = UInt32(truncatingIfNeeded: value) ^ remainder
         let high = UInt32(truncatingIfNeeded: value >> 32)
@@ -32,7 +34,7 @@ struct CRC32C {
         remainder = next
     }
 
-    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    public mutating func update(_ bytes: UnsafeRawBufferPointer) {
         let tables = Self.tables
         var offset = 0
         while offset + 8 <= bytes.count {
@@ -46,16 +48,16 @@ struct CRC32C {
     }
 
     /// The checksum of bytes alone.
-    static func of(_ bytes: [UInt8]) -> UInt32 {
+    public static func of(_ bytes: [UInt8]) -> UInt32 {
         var checksum = CRC32C()
         bytes.withUnsafeBytes { checksum.update($0) }
         return checksum.value
     }
 
     /// The checksum of an entry's row.
-    static func ofEntry(group: UInt16, index: UInt64, term: UInt64, kind: UInt8, payload: UnsafeRawBufferPointer)
-        -> UInt32
-    {
+    public static func ofEntry(
+        group: UInt16, index: UInt64, term: UInt64, kind: UInt8, payload: UnsafeRawBufferPointer
+    ) -> UInt32 {
         var checksum = CRC32C()
         checksum.update(UInt64(group) << 8 | UInt64(kind))
         checksum.update(index)
