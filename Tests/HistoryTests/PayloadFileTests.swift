@@ -198,6 +198,28 @@ import Testing
         #expect(bytes.count == 6_000 && bytes[2_000..<4_000].allSatisfy { $0 == 0 })
     }
 
+    /// A failed sync: the kernel shows what it has never written, and says of the next sync that all is well.
+    @Test func `what was only in the kernel's memory at a start is written once more`() async throws {
+        var storage = try shard.open(disk: disk)
+        storage.write(rows(1...10))
+        _ = try await storage.checkpoint()
+        storage.write(rows(11...30))
+        #expect(try await storage.message(15) == rows(15...15)[0])
+        disk.failSyncs(1)
+        let error = await #expect(throws: StorageError.self) { _ = try await storage.checkpoint() }
+        #expect(error?.code == .restartNeeded)
+        storage.close()
+        storage = try shard.open(disk: disk)
+        storage.write(rows(11...30))
+        #expect(try await storage.checkpoint() == 30)
+        storage.close()
+        disk.cutPower()
+        #expect(disk.powerOn(seed: 0))
+        storage = try shard.open(disk: disk)
+        #expect(try await all(storage) == rows(1...30))
+        storage.close()
+    }
+
     // MARK: - A full disk
 
     @Test(arguments: SeededGenerator.seeds(12)) func `a disk that is full now and then leaves no block without its payloads`(
