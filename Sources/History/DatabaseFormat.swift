@@ -30,7 +30,8 @@ struct DatabaseFormat {
     /// is of another program, or of a version from which there is no way.
     ///
     /// - Parameter level: the cluster's.
-    func prepare(_ database: Database, at level: FeatureLevel) throws {
+    /// - Returns: the version that the file is of now.
+    @discardableResult func prepare(_ database: Database, at level: FeatureLevel) throws -> Int64 {
         if try Self.number(database, "SELECT count(*) FROM sqlite_schema") == 0 {
             try database.transaction { () throws(SQLiteError) in
                 try database.execute(schema)
@@ -53,7 +54,11 @@ struct DatabaseFormat {
             }
             found += 1
         }
+        return found
     }
+
+    /// Whether a file of that version stays what it is.
+    func isCurrent(_ version: Int64, at level: FeatureLevel) -> Bool { next(after: version, at: level) == nil }
 
     /// The next step of a file of that version; nil when it is of the version that it is to have.
     private func next(after found: Int64, at level: FeatureLevel) -> Conversion? {
@@ -97,7 +102,7 @@ struct DatabaseFormat {
         let (version, applicationID) = (number(at: 60), number(at: 68))
         guard applicationID != 0 || version != 0 else { return false }
         try check(path, applicationID: applicationID, version: version)
-        return next(after: version, at: level) == nil
+        return isCurrent(version, at: level)
     }
 
     private static let headBytes = 100

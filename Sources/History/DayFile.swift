@@ -39,6 +39,8 @@ final class DayFile {
     /// The time of the newest row; nil when there is none.
     private(set) var lastTime: Timestamp?
     private(set) var applied: UInt64
+    /// That of its format.
+    let version: Int64
     private var tombstones: Int64
     private let erased: @Sendable ([UInt8]) -> [UInt8]
     private let upsert: Statement
@@ -74,7 +76,7 @@ final class DayFile {
         options.vfs = vfs
         let database = try Database(path: path, options: options)
         do {
-            try Self.format.prepare(database, at: level)
+            version = try Self.format.prepare(database, at: level)
             self.database = database
             self.erased = erased
             self.blockRowsMin = max(blockRowsMin, 1)

@@ -13,7 +13,8 @@ final class DayReader {
     private let one: Statement
     private let state: Statement
     private let copies: Statement
-    let blocks: BlockReader?
+    private var foundBlocks: BlockReader?
+    private let vfs: String?
 
     /// The columns of each row that are read.
     enum Columns: String, CaseIterable {
@@ -29,6 +30,7 @@ final class DayReader {
     }
 
     init(path: String, vfs: String?) throws(SQLiteError) {
+        self.vfs = vfs
         var options = DatabaseOptions()
         options.readOnly = true
         // Only the writing connection may checkpoint (see `DatabaseOptions.checkpointPages`).
@@ -54,7 +56,7 @@ final class DayReader {
             one = try database.prepare("SELECT \(Columns.all.rawValue) FROM message WHERE incarnation = ? AND seq = ?")
             state = try database.prepare("SELECT time, recalled FROM message WHERE incarnation = ? AND seq = ?")
             copies = try database.prepare("SELECT payload FROM copies WHERE incarnation = ? AND seq = ?")
-            blocks = try BlockReader(database, vfs: vfs)
+            foundBlocks = try BlockReader(database, vfs: vfs)
         } catch {
             database.close()
             throw error
@@ -62,8 +64,15 @@ final class DayReader {
     }
 
     func close() {
-        blocks?.close()
+        foundBlocks?.close()
         database.close()
+    }
+
+    /// The blocks of the state that is being read; nil: the file has none. The writing connection brings the table when the cluster's
+    /// level does, so until then it is looked for each time.
+    func blocks() throws(SQLiteError) -> BlockReader? {
+        if foundBlocks == nil { foundBlocks = try BlockReader(database, vfs: vfs) }
+        return foundBlocks
     }
 
     /// The first seq of a row at or after `time`; one after the last seq when all rows are older. Found by halving,
@@ -86,7 +95,7 @@ final class DayReader {
     private func first(
         _ incarnation: Incarnation, from seq: Int64
     ) throws(SQLiteError) -> (seq: Int64, time: Timestamp)? {
-        let inBlock = try blocks?.first(incarnation, from: seq)
+        let inBlock = try blocks()?.first(incarnation, from: seq)
         bound.bind(bits: incarnation.number, 1)
         bound.bind(2, seq)
         defer { bound.reset() }
@@ -105,7 +114,7 @@ final class DayReader {
     }
 
     private func lastSeq(of life: Incarnation) throws(SQLiteError) -> Int64? {
-        let inBlock = try blocks?.lastSeq(life)
+        let inBlock = try blocks()?.lastSeq(life)
         last.bind(bits: life.number, 1)
         defer { last.reset() }
         guard try last.step() else { return inBlock }
@@ -122,7 +131,7 @@ final class DayReader {
         statement.bind(2, range.lowerBound)
         statement.bind(3, range.upperBound)
         return try walk(
-            statement, blocks?.walk(incarnation, range, in: order), in: order, isWanted: { range.contains($0.seq) },
+            statement, { $0.walk(incarnation, range, in: order) }, in: order, isWanted: { range.contains($0.seq) },
             visit)
     }
 
@@ -131,12 +140,15 @@ final class DayReader {
     ///
     /// - Parameters:
     ///   - rows: with the columns of `Columns`, and maybe more.
+    ///   - walkBlocks: begins the walk over the blocks with such rows.
     ///   - isWanted: for rows of blocks; `rows` has no others.
     func walk(
-        _ rows: Statement, _ walkedBlocks: Statement?, in order: HistoryQuery.Order, isWanted: (Place) -> Bool,
-        _ visit: (RowView) throws(SQLiteError) -> Bool
+        _ rows: Statement, _ walkBlocks: (BlockReader) -> Statement, in order: HistoryQuery.Order,
+        isWanted: (Place) -> Bool, _ visit: (RowView) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
         try database.readTransaction { () throws(SQLiteError) in
+            let blocks = try blocks()
+            let walkedBlocks = blocks.map(walkBlocks)
             defer {
                 rows.reset()
                 walkedBlocks?.reset()
@@ -186,7 +198,7 @@ final class DayReader {
 
     /// The row's block, and its place in it; nil when it is in none.
     private func blockRow(_ incarnation: Incarnation, seq: Int64) throws(SQLiteError) -> (StoredBlock, Int)? {
-        guard let block = try blocks?.block(incarnation, around: seq),
+        guard let block = try blocks()?.block(incarnation, around: seq),
             let number = block.heads.number(of: UInt64(clamping: seq))
         else { return nil }
         return (block, number)

@@ -152,6 +152,12 @@ public final class ShardStorage: Sendable {
         }
     }
 
+    /// The cluster's level has risen, or was not known at the start: a node that joins hears of it later. Files that are written from now
+    /// on become what it brings.
+    public func use(_ level: FeatureLevel) {
+        writerThread.submit { [number] worker in worker.writers[number]?.use(level) }
+    }
+
     /// Removes the files of days whose last message has expired. To be called more often than hourly.
     public func removeExpiredFiles(completion: @escaping @Sendable (Result<Void, StorageError>) -> Void = { _ in }) {
         withWriter(completion) { writer, _ in try writer.removeExpiredFiles() }

@@ -13,6 +13,8 @@ final class ShardWriter {
     let number: UInt64
     let directory: String
     let configuration: StorageConfiguration
+    /// The cluster's, as far as this shard has heard.
+    private var level: FeatureLevel
     let state: Monitor<ShardState>
     let readerThread: StorageThread
     /// Nil: there are none.
@@ -54,6 +56,7 @@ final class ShardWriter {
         self.number = number
         self.directory = directory
         self.configuration = configuration
+        level = configuration.level
         self.state = state
         self.readerThread = readerThread
         self.indexes = indexes
@@ -79,7 +82,7 @@ final class ShardWriter {
             for file in files.all {
                 let isWhole =
                     try !needsRecovery(file)
-                    && DayFile.format.checkHead(of: self.path(file), at: configuration.level)
+                    && DayFile.format.checkHead(of: self.path(file), at: level)
                 guard !isWhole else { continue }
                 _ = try open(file)
                 // At the first start after the level has risen these are all of them.
@@ -211,7 +214,7 @@ final class ShardWriter {
         let path = path(name)
         try FileSystem.rewrite(path + "-wal")
         let file = try DayFile(
-            path: path, vfs: configuration.vfs, level: configuration.level, blockRowsMin: configuration.blockRowsMin,
+            path: path, vfs: configuration.vfs, level: level, blockRowsMin: configuration.blockRowsMin,
             inlinePayloadsMax: configuration.inlinePayloadsMax, erased: configuration.erased)
         files.insert(name)
         openFiles[name] = file
@@ -270,6 +273,7 @@ final class ShardWriter {
                 throw StorageError(.busy, "\(file.database.path): readers kept the checkpoint from finishing")
             }
             closeIfPast(name, file)
+            closeIfFormer(name, file)
         }
     }
 
@@ -290,6 +294,18 @@ final class ShardWriter {
         lastTimes[name] = file.lastTime
         file.close()
         openFiles[name] = nil
+    }
+
+    /// The cluster's level has risen: files that are opened from now on become what it brings, and so do those that are open, by
+    /// being opened once more after their next checkpoint.
+    func use(_ level: FeatureLevel) { self.level = max(self.level, level) }
+
+    /// The file is synced.
+    private func closeIfFormer(_ name: HistoryFile, _ file: DayFile) {
+        guard !DayFile.format.isCurrent(file.version, at: level), openFiles.removeValue(forKey: name) != nil else {
+            return
+        }
+        file.close()
     }
 
     func checkpointIfDue(on thread: StorageThread) throws(StorageError) {

@@ -63,7 +63,7 @@ public struct StorageConfiguration: Sendable {
     /// From when on a room shows messages, by its catalogue row (`CatalogueRow.isOfLife`); nil: as long as they are kept.
     /// Called on storage threads.
     public var visibleSince: @Sendable (_ life: CatalogueRow, _ now: Timestamp) -> Timestamp? = { _, _ in nil }
-    /// The cluster's feature level at the start: files are of the formats that it brings.
+    /// The cluster's feature level at the start: files are of the formats that it brings, or that a later one does (`ShardStorage.use`).
     public var level = FeatureLevel.newest
     /// The name of a registered SQLite VFS; nil is the operating system's files.
     public var vfs: String?

@@ -118,6 +118,7 @@ extension ChatroomNode {
             case .level(let level):
                 gateway.use(features: level.clientFeatures)
                 if level.brings(.logSegments) { store.useSegments() }
+                rooms.use(level)
             case .setting, .nodes: break
             }
         }

@@ -160,6 +160,11 @@ public final class RoomHost: Sendable {
         }
     }
 
+    /// The cluster's level, as this node has heard: at a start it may not know it yet. Returns at once.
+    public func use(_ level: FeatureLevel) {
+        for storage in storages { storage.use(level) }
+    }
+
     func host(of shard: ShardID) -> LoopBound<LoopHost>? {
         let number = Int(shard.number) % loops.count
         return hosts.withLock { number < $0.count ? $0[number] : nil }

@@ -280,19 +280,19 @@ import Testing
     }
 
     /// The number of a block that has gone is given to the next one, maybe of another room.
-    @Test func `a read sees one state, whatever becomes of a block meanwhile`() async throws {
+    @Test func `a read sees one state, whatever becomes of a block meanwhile`() throws {
         let storage = try shard.open()
         defer { storage.close() }
         storage.write(rows(1...20))
-        _ = try await storage.checkpoint()
+        _ = try storage.waited { storage.checkpoint(completion: $0) }
         let reader = try DayReader(path: path, vfs: nil)
         defer { reader.close() }
         try reader.database.execute("BEGIN")
-        let block = try #require(try reader.blocks?.block(life, around: 20))
+        let block = try #require(try reader.blocks()?.block(life, around: 20))
         storage.write([], [Erasure(incarnation: life, seq: 5, day: noon.day, index: 21)])
         storage.write((1...20).map { row($0, index: 21 + $0, of: Incarnation(2), bytes: 10) })
-        #expect(try await storage.message(5)?.recalled == true)
-        #expect(try await storage.message(20, of: Incarnation(2)) != nil)
+        #expect(try storage.waited { storage.message(life, seq: 5, completion: $0) }?.recalled == true)
+        #expect(try storage.waited { storage.message(Incarnation(2), seq: 20, completion: $0) } != nil)
         #expect(try block.row(19) == rows(20...20)[0])
         #expect(try reader.row(life, seq: 5)?.recalled == false)
         try reader.database.rollback()
@@ -343,6 +343,39 @@ import Testing
         storage.close()
         #expect(try blocks() == 1)
         #expect(try ownRows() == 80)
+    }
+
+    /// A node that joins hears of the level after its start, and an upgrade raises it while all nodes run.
+    @Test func `files have blocks from the moment at which the level comes, those that are open too`() throws {
+        let storage = try shard.open { $0.level = .first }
+        defer { storage.close() }
+        func checkpoint() throws { _ = try storage.waited { storage.checkpoint(completion: $0) } }
+        func seqs() throws -> [UInt64] {
+            try storage.waited {
+                storage.page(
+                    HistoryQuery(incarnation: life, order: .ascending, limit: 100), for: nil, completion: $0)
+            }.rows.map(\.seq)
+        }
+        storage.write(rows(1...20))
+        #expect(try seqs() == Array(1...20))
+        let reader = try DayReader(path: path, vfs: nil)
+        defer { reader.close() }
+        #expect(try reader.blocks() == nil)
+        storage.use(FeatureLevel(2))
+        try checkpoint()
+        storage.write(rows(21...60))
+        // By readers that have had the file open all the time.
+        #expect(try seqs() == Array(1...60))
+        #expect(try reader.row(life, seq: 50) == rows(50...50)[0])
+        storage.write([], [Erasure(incarnation: life, seq: 30, day: noon.day, index: 61)])
+        #expect(try storage.waited { storage.message(life, seq: 30, completion: $0) }?.recalled == true)
+        #expect(try number("PRAGMA user_version") == 4)
+        // A lower one is none.
+        storage.use(.first)
+        storage.write(rows(62...80))
+        try checkpoint()
+        #expect(try seqs() == Array(1...60) + Array(62...80))
+        #expect(try blocks() == 1)
     }
 
     private func heads(of rows: [HistoryRow]) -> BlockBuilder {

@@ -251,19 +251,17 @@ import Testing
         return all
     }
 
-    @Test func `a recalled text is zeros once nobody reads it any more, also when the program ends in between`()
-        async throws
-    {
+    @Test func `a recalled text is zeros once nobody reads it any more, also when the program ends in between`() throws {
         var storage = try shard.open()
         storage.write(withSecret(1...20))
-        _ = try await storage.checkpoint()
+        _ = try storage.waited { storage.checkpoint(completion: $0) }
         let reader = try DayReader(path: path, vfs: nil)
         try reader.database.execute("BEGIN")
-        let block = try #require(try reader.blocks?.block(life, around: 4))
+        let block = try #require(try reader.blocks()?.block(life, around: 4))
         storage.write([], [Erasure(incarnation: life, seq: 4, day: noon.day, index: 21)])
-        #expect(try await storage.message(4)?.recalled == true)
+        #expect(try storage.waited { storage.message(life, seq: 4, completion: $0) }?.recalled == true)
         // The reader is in the way.
-        await #expect(throws: StorageError.self) { _ = try await storage.checkpoint() }
+        #expect(throws: StorageError.self) { try storage.waited { storage.checkpoint(completion: $0) } }
         storage.close()
         #expect(try block.row(3).payload == secret)
         try reader.database.rollback()
@@ -272,8 +270,8 @@ import Testing
         #expect(try FileSystem.read(payloadPath, bytesMax: 1 << 20)?.contains(secret) == true)
         storage = try shard.open()
         storage.write(rows(22...22))
-        _ = try await storage.checkpoint()
-        #expect(try await all(storage).map(\.seq) == Array(1...20) + [22])
+        _ = try storage.waited { storage.checkpoint(completion: $0) }
+        #expect(try storage.waited { storage.message(life, seq: 20, completion: $0) } == rows(20...20)[0])
         storage.close()
         #expect(try number("SELECT count(*) FROM hole") == 0)
         #expect(try !fileContains(secret))

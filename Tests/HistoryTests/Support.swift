@@ -1,5 +1,6 @@
 import ChatModel
 import History
+import SQLite
 import StorageTestKit
 import Synchronization
 import Testing
@@ -109,6 +110,15 @@ extension ShardStorage {
             call { continuation.resume(returning: $0) }
         }
         return try result.get()
+    }
+
+    /// Blocks until there is an answer: for tests that have a connection of their own, which belongs to one thread.
+    func waited<Value: Sendable>(
+        _ call: (@escaping @Sendable (Result<Value, StorageError>) -> Void) -> Void
+    ) throws -> Value {
+        let answer = Monitor<Result<Value, StorageError>?>(nil)
+        call { result in answer.update { $0 = result } }
+        return try answer.wait { $0 }.get()
     }
 
     /// Writes history rows as one batch.

@@ -41,7 +41,7 @@ extension DayReader {
                     Place(life: Int64(bitPattern: $0.incarnation.number), seq: Int64(clamping: $0.seq))
                 } ?? .start
             let isWhole = try walk(
-                messages, blocks?.walk(after: place), in: .ascending, isWanted: { $0 > place }
+                messages, { $0.walk(after: place) }, in: .ascending, isWanted: { $0 > place }
             ) { (view) throws(SQLiteError) in
                 guard rowsLeft > 0 else { return false }
                 rowsLeft -= 1

@@ -47,7 +47,7 @@ extension DayReader {
             """)
         rows.bind(1, place.life)
         rows.bind(2, place.seq)
-        return try walk(rows, blocks?.walk(after: place), in: .ascending, isWanted: { $0 > place }, visit)
+        return try walk(rows, { $0.walk(after: place) }, in: .ascending, isWanted: { $0 > place }, visit)
     }
 }
 
