@@ -1,8 +1,17 @@
-/// The CRC of RFC 3720, appendix B.4 (Castagnoli), eight bytes at a time.
+import CShims
+
+/// The CRC of RFC 3720, appendix B.4 (Castagnoli), eight bytes at a time: by the processor's instruction where it has one, by
+/// tables elsewhere.
 public struct CRC32C {
     private var remainder: UInt32 = 0xFFFF_FFFF
+    private let usesTables: Bool
 
-    public init() {}
+    static let hasInstruction = chatroom_has_crc32c() != 0
+
+    public init() { self.init(usesTables: !Self.hasInstruction) }
+
+    /// - Parameter usesTables: for tests: false only where the processor has the instruction.
+    init(usesTables: Bool) { self.usesTables = usesTables }
 
     public var value: UInt32 { ~remainder }
 
@@ -24,6 +33,12 @@ public struct CRC32C {
     }()
 
     public mutating func update(_ value: UInt64) {
+        guard usesTables else {
+            withUnsafeBytes(of: value.littleEndian) {
+                remainder = chatroom_crc32c(remainder, $0.baseAddress, 8)
+            }
+            return
+        }
         let tables = Self.tables
         let low = UInt32(truncatingIfNeeded: value) ^ remainder
         let high = UInt32(truncatingIfNeeded: value >> 32)
@@ -35,6 +50,10 @@ public struct CRC32C {
     }
 
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        guard usesTables else {
+            remainder = chatroom_crc32c(remainder, bytes.baseAddress, bytes.count)
+            return
+        }
         let tables = Self.tables
         var offset = 0
         while offset + 8 <= bytes.count {
