@@ -25,8 +25,8 @@ struct DatabaseFormat {
     }
 
     /// Makes the schema in a new file, at once as the level brings it: nobody sees it halfway. Converts one of an earlier
-    /// version: each step is one transaction, which also says the version, so a process that ends halfway goes on at the
-    /// next start. Throws `.unsupported` when the file
+    /// version: all steps are one transaction, which also says the version, so readers see the former one or the new one, and
+    /// a process that ends halfway begins anew at the next start. Throws `.unsupported` when the file
     /// is of another program, or of a version from which there is no way.
     ///
     /// - Parameter level: the cluster's.
@@ -47,12 +47,15 @@ struct DatabaseFormat {
         var found = try Self.number(database, "PRAGMA user_version") ?? 0
         let program = try Self.number(database, "PRAGMA application_id") ?? 0
         try check(database.path, applicationID: program, version: found)
-        while let step = next(after: found, at: level) {
-            try database.transaction { () throws(SQLiteError) in
+        guard !isCurrent(found, at: level) else { return found }
+        found = try database.transaction { () throws(SQLiteError) in
+            var made = found
+            while let step = next(after: made, at: level) {
                 try step.convert(database)
-                try database.execute("PRAGMA user_version = \(found + 1)")
+                made += 1
             }
-            found += 1
+            try database.execute("PRAGMA user_version = \(made)")
+            return made
         }
         return found
     }

@@ -26,7 +26,8 @@ final class DayFile {
             DatabaseFormat.Conversion(from: 2, level: Feature.historyBlocks.level) { (database) throws(SQLiteError) in
                 try database.execute(BlockTable.schema)
             },
-            DatabaseFormat.Conversion(from: 3, level: Feature.payloadFiles.level) { (database) throws(SQLiteError) in
+            // No release wrote version 3: where a file is of it, the level is that of version 4, known or not.
+            DatabaseFormat.Conversion(from: 3, level: .first) { (database) throws(SQLiteError) in
                 try database.execute(BlockTable.payloadFileSchema)
             },
         ])
@@ -159,6 +160,8 @@ final class DayFile {
         } catch {
             (lastTime, applied, tombstones, blocks) = (oldTime, oldApplied, oldTombstones, oldBlocks)
             blocks?.doubt()
+            // The payloads that it has written are to be cleared.
+            if blocks?.isCheckpointDue ?? false { hasUnsyncedChanges = true }
             throw error
         }
         hasUnsyncedChanges = true

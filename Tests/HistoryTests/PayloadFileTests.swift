@@ -86,7 +86,8 @@ import Testing
 
     // MARK: - Damage
 
-    @Test(arguments: [0, 1]) func `payloads that are others, or are missing, are told as damage`(kind: Int) async throws {
+    @Test(arguments: [0, 1]) func `payloads that are others, or are missing, are told as damage`(kind: Int) async throws
+    {
         var storage = try shard.open()
         storage.write(rows(1...20))
         _ = try await storage.checkpoint()
@@ -108,7 +109,7 @@ import Testing
     // MARK: - Power cuts
 
     /// Whatever of it has come to the disk: what was counted as synced is there, and the log brings the rest.
-    @Test(arguments: SeededGenerator.seeds(24)) func `a power cut loses nothing that was synced, and keeps no half block`(
+    @Test(arguments: SeededGenerator.seeds(24)) func `a power cut loses nothing that was synced`(
         seed: UInt64
     ) async throws {
         var random = SeededGenerator(seed: seed)
@@ -163,7 +164,7 @@ import Testing
         storage.write(rows(seqs), erasures, applied: seqs.upperBound)
     }
 
-    @Test func `a block whose payloads were not synced when the power went is taken out, and comes again`() async throws {
+    @Test func `a block whose payloads were not synced is taken out, and comes again`() async throws {
         var storage = try shard.open(disk: disk)
         storage.write(rows(1...10))
         _ = try await storage.checkpoint()
@@ -222,7 +223,8 @@ import Testing
 
     // MARK: - A full disk
 
-    @Test(arguments: SeededGenerator.seeds(12)) func `a disk that is full now and then leaves no block without its payloads`(
+    @Test(arguments: SeededGenerator.seeds(12))
+    func `a disk that is full now and then leaves no block without payloads`(
         seed: UInt64
     ) async throws {
         var random = SeededGenerator(seed: seed)
@@ -251,7 +253,7 @@ import Testing
         return all
     }
 
-    @Test func `a recalled text is zeros once nobody reads it any more, also when the program ends in between`() throws {
+    @Test func `a recalled text is zeros once nobody reads it, also when the program ends before`() throws {
         var storage = try shard.open()
         storage.write(withSecret(1...20))
         _ = try storage.waited { storage.checkpoint(completion: $0) }
@@ -290,6 +292,57 @@ import Testing
         #expect(try await all(storage) == rows(1...21))
         storage.close()
         #expect(try !fileContains(secret))
+    }
+
+    /// The rows of a transaction that failed may come again in another way, or never.
+    @Test func `what a failed transaction wrote is cleared by the next checkpoint`() async throws {
+        let storage = try shard.open(disk: disk)
+        storage.write(rows(1...20))
+        _ = try await storage.checkpoint()
+        // The payloads are written, and the database's pages are not.
+        disk.fillUp(after: 1)
+        storage.write(withSecret(21...40))
+        await #expect(throws: StorageError.self) { _ = try await storage.checkpoint() }
+        disk.isFull = false
+        // An amendment comes with them: no block is made.
+        var amended = rows(24...24, bytes: 30)[0]
+        (amended.index, amended.isAmendment) = (41, true)
+        storage.write([amended], applied: 41)
+        storage.write([], [Erasure(incarnation: life, seq: 24, day: noon.day, index: 42)])
+        _ = try await storage.checkpoint()
+        #expect(try await all(storage).map(\.seq) == Array(1...40))
+        storage.close()
+        #expect(try number("SELECT end FROM payload_file") == 20 * 200)
+        #expect(try !fileContains(secret))
+    }
+
+    @Test(arguments: [
+        "end = -1", "end = 9223372036854775807", "synced = 5000", "synced = -1", "synced_block = -1",
+        "end = 3000, synced = 3000",
+    ])
+    func `numbers that can't be are told as damage, and clear nothing`(change: String) async throws {
+        let storage = try shard.open()
+        storage.write(rows(1...20))
+        _ = try await storage.checkpoint()
+        storage.close()
+        let before = try FileSystem.read(payloadPath, bytesMax: 1 << 20)
+        let database = try Database(path: path, options: DatabaseOptions())
+        try database.execute("UPDATE payload_file SET \(change)")
+        database.close()
+        let error = #expect(throws: SQLiteError.self) { try DayFile(path: path, vfs: nil) { $0 }.close() }
+        #expect(error?.code == .corrupt)
+        #expect(try FileSystem.read(payloadPath, bytesMax: 1 << 20) == before)
+    }
+
+    @Test func `a file that ends before its payloads do is told when it is opened`() async throws {
+        let storage = try shard.open()
+        storage.write(rows(1...20))
+        _ = try await storage.checkpoint()
+        storage.close()
+        let bytes = try #require(try FileSystem.read(payloadPath, bytesMax: 1 << 20))
+        try FileSystem.replace(payloadPath, with: bytes.dropLast())
+        let error = #expect(throws: SQLiteError.self) { try DayFile(path: path, vfs: nil) { $0 }.close() }
+        #expect(error?.code == .corrupt)
     }
 
     @Test func `the file goes with its day`() async throws {

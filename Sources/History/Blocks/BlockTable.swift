@@ -9,8 +9,8 @@ import SQLite
 /// there: all of its block become rows of their own before, once.
 ///
 /// Payloads of some length are in a file beside the database (`PayloadFile`). Those of blocks up to `syncedBlock` are on the disk
-/// for good. What a power cut has left of later ones is looked at when the file is opened: a block without its payloads is taken
-/// out, since what has not been synced comes again, from the log or from the node that it was filled in from.
+/// for good. Later ones are looked at when the file is opened: after a power cut a block without its payloads is taken
+/// out, since rows that have not been synced come again, from the log or from the node that it was filled in from.
 struct BlockTable {
     static let schema = """
         CREATE TABLE block (
@@ -38,6 +38,8 @@ struct BlockTable {
     }
 
     private static let holesAtOnce = 512
+    /// The highest place and ID: sums of some are numbers still.
+    private static let numberMax: Int64 = 1 << 53
 
     private let database: Database
     private let inlineMax: Int
@@ -97,7 +99,7 @@ struct BlockTable {
         putHole = try database.prepare("INSERT OR REPLACE INTO hole (place, bytes) VALUES (?, ?)")
         (hasSome, end, synced, syncedBlock, lastBlock, hasHoles) = (false, 0, 0, 0, 0, false)
         try readState()
-        if FileSystem.exists(database.path + PayloadFile.suffix) || end > synced { try settleFile() }
+        if file.isThere || end > synced { try settleFile() }
     }
 
     static func isThere(in database: Database) throws(SQLiteError) -> Bool {
@@ -113,8 +115,14 @@ struct BlockTable {
         guard try state.step() else {
             throw SQLiteError(code: .corrupt, message: "\(database.path): the table payload_file is empty")
         }
-        (end, synced, syncedBlock, hasHoles) = (state.int64(0), state.int64(1), state.int64(2), state.int64(3) != 0)
         let last = state.optionalInt64(4)
+        (end, synced, syncedBlock, hasHoles) = (state.int64(0), state.int64(1), state.int64(2), state.int64(3) != 0)
+        guard 0 <= synced, synced <= end, end <= Self.numberMax, (0...Self.numberMax).contains(syncedBlock),
+            (0...Self.numberMax).contains(last ?? 0)
+        else {
+            throw SQLiteError(
+                code: .corrupt, message: "\(database.path): the table payload_file has numbers that can't be")
+        }
         hasSome = last != nil
         lastBlock = max(last ?? 0, syncedBlock)
     }
@@ -200,7 +208,7 @@ struct BlockTable {
     var unsyncedBytes: Int { Int(end - synced) }
 
     /// There is something to do for a checkpoint, also without a transaction.
-    var isCheckpointDue: Bool { isFileDirty || end > synced || hasHoles }
+    var isCheckpointDue: Bool { isFileDirty || end > synced || file.writtenEnd > end || hasHoles }
 
     /// At the beginning of a transaction that may put blocks.
     mutating func begin() throws(SQLiteError) {
@@ -222,6 +230,8 @@ struct BlockTable {
     /// Brings the payloads to the disk, and then says so in the database: with the checkpoint that follows, both are durable.
     mutating func sync() throws(SQLiteError) {
         try begin()
+        // A transaction that failed has left it, and its rows may never come again in the same way.
+        if file.writtenEnd > end, try file.clear(from: end) { isFileDirty = true }
         guard isFileDirty || end > synced else { return }
         try file.sync()
         isFileDirty = false
@@ -259,11 +269,32 @@ struct BlockTable {
         hasHoles = false
     }
 
-    /// Takes out the blocks whose payloads a power cut has kept from the disk. What is there is written once more: it was read
-    /// from the kernel's memory, from where it may never have come to the disk. What lies behind the end nobody knows of, so
-    /// nobody would wipe it.
+    private static func damage(_ database: Database, _ what: String) -> SQLiteError {
+        SQLiteError(code: .corrupt, message: "\(database.path)\(PayloadFile.suffix) \(what)")
+    }
+
+    /// Nothing is cleared that a block has: places ascend with the IDs.
+    private func checkEnd() throws(SQLiteError) {
+        let newest = try database.prepare(
+            "SELECT first, last, heads, place, checksum FROM block WHERE place IS NOT NULL ORDER BY id DESC LIMIT 1")
+        defer { newest.reset() }
+        guard try newest.step() else { return }
+        let heads = try BlockHeads(decoding: newest.bytes(2), from: newest.int64(0), through: newest.int64(1))
+        guard let place = heads.place(newest, column: 3), place.offset <= end, Int64(place.count) <= end - place.offset
+        else { throw Self.damage(database, "has a block behind its end") }
+    }
+
+    /// Takes out the blocks whose payloads a power cut has kept from the disk. The others are written once more: they were read
+    /// from the kernel's memory, from where they may never have come to the disk. Bytes behind the end are cleared: nobody knows of
+    /// them, so nobody would wipe them.
     private mutating func settleFile() throws(SQLiteError) {
-        try file.clear(from: end) { isFileDirty = true }
+        let size = try file.size()
+        // A file that is not there at all is told by each read of it.
+        guard size == 0 || size >= synced else { throw Self.damage(database, "ends before its payloads do") }
+        if size > end {
+            try checkEnd()
+            if try file.clear(from: end) { isFileDirty = true }
+        }
         guard end > synced else { return }
         let newer = try database.prepare("SELECT id, first, last, heads, place, checksum FROM block WHERE id > ?")
         newer.bind(1, syncedBlock)

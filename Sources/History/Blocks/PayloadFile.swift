@@ -23,6 +23,8 @@ final class PayloadFile {
     private let isReadOnly: Bool
     /// Opened when it is needed first: a quiet room's day has no such file.
     private var opened: PlainFile?
+    /// How far it has been written since it was opened.
+    private(set) var writtenEnd: Int64 = 0
 
     init(beside database: Database, vfs: String?, readOnly: Bool = false) {
         path = database.path + Self.suffix
@@ -39,7 +41,8 @@ final class PayloadFile {
 
     /// The bytes as they were written; nil when they are not there, or are others.
     func find(_ place: Place) throws(SQLiteError) -> [UInt8]? {
-        guard place.offset >= 0, place.offset <= Int64(Int.max) - Int64(place.count),
+        // Nothing is allocated for what is not there.
+        guard place.offset >= 0, try size() - place.offset >= Int64(place.count),
             let bytes = try file().readAll(place.count, at: Int(place.offset)),
             CRC32C.of(bytes) == place.checksum
         else { return nil }
@@ -58,14 +61,31 @@ final class PayloadFile {
     }
 
     /// Writes bytes, which are durable with the next `sync`.
-    func write(_ bytes: [UInt8], at offset: Int64) throws(SQLiteError) { try file().write(bytes, at: Int(offset)) }
+    func write(_ bytes: [UInt8], at offset: Int64) throws(SQLiteError) {
+        writtenEnd = max(writtenEnd, offset + Int64(bytes.count))
+        try file().write(bytes, at: Int(offset))
+    }
 
-    /// Writes zeros from a place to the end, if there is anything.
-    func clear(from offset: Int64, _ willWrite: () -> Void) throws(SQLiteError) {
-        let size = Int64(try file().size())
-        guard size > offset else { return }
-        willWrite()
-        try zero(offset..<size)
+    var isThere: Bool { opened != nil || FileSystem.exists(path) }
+
+    func size() throws(SQLiteError) -> Int64 { Int64(try file().size()) }
+
+    /// Writes zeros from a place to the end, where there is anything else.
+    ///
+    /// - Returns: whether there was.
+    func clear(from offset: Int64) throws(SQLiteError) -> Bool {
+        let end = try size()
+        var hasWritten = false
+        for start in stride(from: offset, to: end, by: Int(Self.zerosAtOnce)) {
+            let piece = start..<min(end, start + Self.zerosAtOnce)
+            guard try file().readAll(piece.count, at: Int(start))?.contains(where: { $0 != 0 }) ?? false else {
+                continue
+            }
+            try zero(piece)
+            hasWritten = true
+        }
+        writtenEnd = min(writtenEnd, offset)
+        return hasWritten
     }
 
     /// Writes zeros over a part.
