@@ -27,6 +27,28 @@ extension IntegrationTests {
             }
         }
 
+        /// A node that joins hears of the level after its start.
+        @Test func `nodes that have just joined write what the cluster's level brings`() async throws {
+            try await TestCluster.run(3, shards: 1) { cluster in
+                try await cluster.start(3)
+                let room = try await cluster.room("joined")
+                let ann = try await TestClient.entered(cluster.nodes[0], "ann", room)
+                _ = try await ann.send(room, "hello")
+                try await cluster.settled()
+                for node in cluster.nodes {
+                    let directory = node.dataPath + "/shards/0"
+                    try await poll("\(cluster.name(of: node)) has written its history in the newest format") {
+                        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+                        guard let name = names.first(where: { $0.hasPrefix("history-") && $0.hasSuffix(".sqlite") })
+                        else { return false }
+                        // https://www.sqlite.org/fileformat.html#the_database_header
+                        let head = FileManager.default.contents(atPath: directory + "/" + name) ?? Data()
+                        return head.count > 63 && head[60..<64].elementsEqual([0, 0, 0, 4])
+                    }
+                }
+            }
+        }
+
         @Test func `of five nodes two die together: shards that keep a majority go on, the others wait for it`()
             async throws
         {
