@@ -71,17 +71,14 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case imports
     /// The sessions of a leader's node are known to other replicas: `PresenceUpdate` on the link.
     case presence
-    /// Rows of history in blocks: version 3 of a day's history.
+    /// Rows of history in blocks, with their payloads in a file: version 4 of a day's history (3 has them in the rows).
     case historyBlocks
-    /// The payloads of blocks in files of their own: version 4 of a day's history.
-    case payloadFiles
 
     /// The level that brings it.
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence, .historyBlocks,
-            .payloadFiles:
+            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence, .historyBlocks:
             FeatureLevel(2)
         }
     }
@@ -90,7 +87,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     public var clientName: String? {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports, .presence,
-            .historyBlocks, .payloadFiles:
+            .historyBlocks:
             nil
         case .seats: "seats"
         case .pins: "pin"

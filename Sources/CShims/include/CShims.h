@@ -19,14 +19,14 @@ int chatroom_sqlite_no_checkpoint_on_close(struct sqlite3 *database);
 /// Returns an SQLite result code.
 int chatroom_sqlite_trusted_schema_off(struct sqlite3 *database);
 
-/// The event loop whose thread this is; NULL on every other thread. Use the two functions below.
-extern _Thread_local const void *chatroom_thread_loop;
-
 /// Whether the processor has the instruction of the next function.
 int chatroom_has_crc32c(void);
 
 /// The remainder of CRC-32C after further bytes, by the processor's instruction for it. Swift has none for it.
 uint32_t chatroom_crc32c(uint32_t remainder, const void *bytes, size_t count);
+
+/// The event loop whose thread this is; NULL on every other thread. Use the two functions below.
+extern _Thread_local const void *chatroom_thread_loop;
 
 /// The identity of the event loop that runs on the calling thread, or NULL.
 static inline const void *chatroom_current_loop(void) { return chatroom_thread_loop; }

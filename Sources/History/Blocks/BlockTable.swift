@@ -328,7 +328,7 @@ extension BlockHeads {
             sender: sender(of: row), command: row.command, payload: [UInt8](payloads[row.payload]))
     }
 
-    /// Where the payloads of the block under a cursor are; nil: in its row.
+    /// The place of the payloads of the block under a cursor; nil: they are in its row.
     ///
     /// - Parameter column: that of `place`; the next one is `checksum`.
     func place(_ statement: Statement, column: Int32) -> PayloadFile.Place? {

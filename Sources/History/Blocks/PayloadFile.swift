@@ -3,8 +3,8 @@ import SQLite
 /// The payloads of a day's blocks, one after the other, in a file beside the day's database. There each is written once: in the
 /// database its pages would go to the write-ahead log first, with a head of its own each, and then to the file.
 ///
-/// The database says which bytes belong to which block, and how far the file goes: what a failed transaction has left
-/// behind that is written over. Nothing else is, but for a block that is taken away: by zeros.
+/// The database says which bytes belong to which block, and how far the file goes: bytes that a failed transaction has left
+/// behind that are written over, or cleared. Nothing else is, but for a block that is taken away: by zeros.
 final class PayloadFile {
     /// The payloads of one block.
     struct Place: Sendable, Hashable {
