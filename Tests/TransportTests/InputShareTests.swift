@@ -10,10 +10,11 @@ import Transport
         var reads: [Int: Int] = [:]
     }
 
-    /// A read takes all of a turn's share.
+    /// A read takes all of a turn's share. By the thread's own clock, not the wall's: a thread that had to wait for a CPU
+    /// meanwhile has a part of its share left, and reads another connection.
     @Sendable private static func useUpShare() {
-        let begin = EventLoop.nowNanoseconds
-        while EventLoop.nowNanoseconds < begin + EventLoop.shareNanoseconds {}
+        let begin = EventLoop.threadCPUNanoseconds
+        while EventLoop.threadCPUNanoseconds < begin + EventLoop.shareNanoseconds {}
     }
 
     private func turns(of loop: EventLoop) async -> LoopBound<Turns> {
