@@ -211,16 +211,16 @@ public struct Command: Sendable, Hashable {
     public var id: CommandID?
     public var room: RoomID
     public var actor: Actor
-    public var body: CommandBody
     /// The limits in force at the leader when it proposed, so that every replica decides alike.
     public var facts: CommandFacts
+    public var body: CommandBody
+}
 
+extension Command {
+    /// In an extension, so that it may begin with all properties at once: a large value that is filled in one by one is copied
+    /// when it is returned.
     public init(id: CommandID?, room: RoomID, actor: Actor, body: CommandBody, facts: CommandFacts = CommandFacts()) {
-        self.id = id
-        self.room = room
-        self.actor = actor
-        self.body = body
-        self.facts = facts
+        self.init(id: id, room: room, actor: actor, facts: facts, body: body)
     }
 }
 
@@ -234,55 +234,9 @@ public struct CommandFacts: Sendable, Hashable {
     /// HIGH messages a second and room; further ones count as NORMAL (PROTOCOL.md, "Priority").
     public var highPerSecondMax: Int
     public var robotsMax: Int
-    /// Nicks and avatars of the users that the command names and who are here.
-    public var names: [UserID: Profile]
-    /// The messages that go with whoever is blacklisted.
-    public var recalled: [RecallTarget] = []
-    /// To how many of those named in `to` a directed message goes.
-    public var delivered: Int64?
-    /// The messages that a COMBINE names, to be kept with it.
-    public var copies: [Message] = []
-
-    /// The message that a `pin` or a `report` names or a post answers.
-    public var original: OriginalMessage? {
-        get { originals.first }
-        set { originals = newValue.map { [$0] } ?? [] }
-    }
-    /// One or none, elsewhere: few commands have it.
-    private var originals: [OriginalMessage] = []
-    /// The message that an `amend` names, as it is until then.
-    public var amended: Message?
-    /// Messages of before have expired; of a `pin`, of a `report`, and of whatever lets a message come that may name content.
-    public var keptSince: Timestamp?
-    /// A post is to wait for a manager.
-    public var hold: HoldPolicy?
-    /// A held message that the webhook is owed has a row of its own.
-    public var owesByRow = false
-    /// The ID of the place that a `registerUpload` asks for: `apply` knows no random numbers.
-    public var mediaID: String? {
-        get { mediaIDs.first }
-        set { mediaIDs = newValue.map { [$0] } ?? [] }
-    }
-    private var mediaIDs: [String] = []
-    /// Content of other rooms that a COMBINE copies: the store has it for this room, too.
-    public var sharedUploads: [SharedUpload] = []
-
-    /// The address hash of the blacklisted user, if that is an anonymous member who is here.
-    public var addressHash: UInt64?
-    /// For how long that address stays out; 0: not at all.
-    public var addressBarSeconds: Int64 = 0
-
     /// Whether the app has a webhook, to which what happens is owed.
     public var webhook = false
-    /// The key of the poll that an `openPoll` opens.
-    public var pollKey: PollKey? {
-        get { pollKeys.first }
-        set { pollKeys = newValue.map { [$0] } ?? [] }
-    }
-    /// One or none, elsewhere: few commands have it.
-    private var pollKeys: [PollKey] = []
-    /// For how long a room that `deleteRoom` deletes can be had back; 0: it can't.
-    public var keepDeletedSeconds: Int64 = 0
+    private var rare: RareFacts?
 
     public init(policy: RoomPolicy = RoomPolicy(), names: [UserID: Profile] = [:]) {
         fixedMembersMax = policy.fixedMembersMax
@@ -292,8 +246,123 @@ public struct CommandFacts: Sendable, Hashable {
         robotsMax = policy.robotsMax
         recallWindowSeconds = policy.recallWindowSeconds
         highPerSecondMax = policy.highPerSecondMax
-        self.names = names
+        if !names.isEmpty { self.names = names }
     }
+
+    /// Whether it has any of the facts below: few commands have, and asking for each costs more.
+    public var hasRareParts: Bool { rare != nil }
+
+    /// Nicks and avatars of the users that the command names and who are here.
+    public var names: [UserID: Profile] {
+        get { rare?.fields.names ?? [:] }
+        set { if rare != nil || !newValue.isEmpty { change { $0.names = newValue } } }
+    }
+    /// The messages that go with whoever is blacklisted.
+    public var recalled: [RecallTarget] {
+        get { rare?.fields.recalled ?? [] }
+        set { if rare != nil || !newValue.isEmpty { change { $0.recalled = newValue } } }
+    }
+    /// To how many of those named in `to` a directed message goes.
+    public var delivered: Int64? {
+        get { rare?.fields.delivered }
+        set { if rare != nil || newValue != nil { change { $0.delivered = newValue } } }
+    }
+    /// The messages that a COMBINE names, to be kept with it.
+    public var copies: [Message] {
+        get { rare?.fields.copies ?? [] }
+        set { if rare != nil || !newValue.isEmpty { change { $0.copies = newValue } } }
+    }
+    /// The message that a `pin` or a `report` names or a post answers.
+    public var original: OriginalMessage? {
+        get { rare?.fields.original }
+        set { if rare != nil || newValue != nil { change { $0.original = newValue } } }
+    }
+    /// The message that an `amend` names, as it is until then.
+    public var amended: Message? {
+        get { rare?.fields.amended }
+        set { if rare != nil || newValue != nil { change { $0.amended = newValue } } }
+    }
+    /// Messages of before have expired; of a `pin`, of a `report`, and of whatever lets a message come that may name content.
+    public var keptSince: Timestamp? {
+        get { rare?.fields.keptSince }
+        set { if rare != nil || newValue != nil { change { $0.keptSince = newValue } } }
+    }
+    /// A post is to wait for a manager.
+    public var hold: HoldPolicy? {
+        get { rare?.fields.hold }
+        set { if rare != nil || newValue != nil { change { $0.hold = newValue } } }
+    }
+    /// A held message that the webhook is owed has a row of its own.
+    public var owesByRow: Bool {
+        get { rare?.fields.owesByRow ?? false }
+        set { if rare != nil || newValue { change { $0.owesByRow = newValue } } }
+    }
+    /// The ID of the place that a `registerUpload` asks for: `apply` knows no random numbers.
+    public var mediaID: String? {
+        get { rare?.fields.mediaID }
+        set { if rare != nil || newValue != nil { change { $0.mediaID = newValue } } }
+    }
+    /// Content of other rooms that a COMBINE copies: the store has it for this room, too.
+    public var sharedUploads: [SharedUpload] {
+        get { rare?.fields.sharedUploads ?? [] }
+        set { if rare != nil || !newValue.isEmpty { change { $0.sharedUploads = newValue } } }
+    }
+    /// The address hash of the blacklisted user, if that is an anonymous member who is here.
+    public var addressHash: UInt64? {
+        get { rare?.fields.addressHash }
+        set { if rare != nil || newValue != nil { change { $0.addressHash = newValue } } }
+    }
+    /// For how long that address stays out; 0: not at all.
+    public var addressBarSeconds: Int64 {
+        get { rare?.fields.addressBarSeconds ?? 0 }
+        set { if rare != nil || newValue != 0 { change { $0.addressBarSeconds = newValue } } }
+    }
+    /// The key of the poll that an `openPoll` opens.
+    public var pollKey: PollKey? {
+        get { rare?.fields.pollKey }
+        set { if rare != nil || newValue != nil { change { $0.pollKey = newValue } } }
+    }
+    /// For how long a room that `deleteRoom` deletes can be had back; 0: it can't.
+    public var keepDeletedSeconds: Int64 {
+        get { rare?.fields.keepDeletedSeconds ?? 0 }
+        set { if rare != nil || newValue != 0 { change { $0.keepDeletedSeconds = newValue } } }
+    }
+
+    /// Changes the rare facts: made anew, since other copies of these facts may have the same reference.
+    private mutating func change(_ body: (inout RareFacts.Fields) -> Void) {
+        var fields = rare?.fields ?? RareFacts.Fields()
+        body(&fields)
+        rare = fields == RareFacts.Fields() ? nil : RareFacts(fields)
+    }
+}
+
+/// The facts that few commands need: one reference, so that a command is small wherever it is copied.
+private final class RareFacts: Sendable, Hashable {
+    struct Fields: Sendable, Hashable {
+        var names: [UserID: Profile] = [:]
+        var recalled: [RecallTarget] = []
+        var delivered: Int64?
+        var copies: [Message] = []
+        var original: OriginalMessage?
+        var amended: Message?
+        var keptSince: Timestamp?
+        var hold: HoldPolicy?
+        var owesByRow = false
+        var mediaID: String?
+        var sharedUploads: [SharedUpload] = []
+        var addressHash: UInt64?
+        var addressBarSeconds: Int64 = 0
+        var pollKey: PollKey?
+        var keepDeletedSeconds: Int64 = 0
+    }
+
+    let fields: Fields
+
+    init(_ fields: Fields) { self.fields = fields }
+
+    static func == (one: RareFacts, other: RareFacts) -> Bool { one === other || one.fields == other.fields }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(fields) }
 }
 
 /// Where and when a command was committed: the leader's stamp, never before the last one of its shard.

@@ -259,25 +259,36 @@ public struct MessageFields: Sendable, Hashable {
     public var from: Sender?
     public var body: MessageBody
     public var priority = Priority.normal
-    public var mentions: [UserID] = []
     public var mentionAll = false
-    public var to: [UserID] = []
-    public var ext: String?
     /// Whether the app's webhook gets it: kept with the message, never shown.
     public var webhook = true
     private var rare: Rare?
 
+    public var mentions: [UserID] {
+        get { rare?.mentions ?? [] }
+        set { if rare != nil || !newValue.isEmpty { rare = Rare(newValue, to, ext, replyTo, editedAt) } }
+    }
+    public var to: [UserID] {
+        get { rare?.to ?? [] }
+        set { if rare != nil || !newValue.isEmpty { rare = Rare(mentions, newValue, ext, replyTo, editedAt) } }
+    }
+    public var ext: String? {
+        get { rare?.ext }
+        set { if rare != nil || newValue != nil { rare = Rare(mentions, to, newValue, replyTo, editedAt) } }
+    }
     /// The kept message that it answers.
     public var replyTo: ReplyReference? {
         get { rare?.reply }
-        set { if rare != nil || newValue != nil { rare = Rare(reply: newValue, editedAt: editedAt) } }
+        set { if rare != nil || newValue != nil { rare = Rare(mentions, to, ext, newValue, editedAt) } }
     }
-
     /// When it was amended last.
     public var editedAt: Timestamp? {
         get { rare?.editedAt }
-        set { if rare != nil || newValue != nil { rare = Rare(reply: replyTo, editedAt: newValue) } }
+        set { if rare != nil || newValue != nil { rare = Rare(mentions, to, ext, replyTo, newValue) } }
     }
+
+    /// Whether it has any of `mentions`, `to`, `ext`, `replyTo` and `editedAt`: few have, and asking for each costs more.
+    public var hasRareParts: Bool { rare != nil }
 
     public var isRecalled: Bool {
         if case .recalled = body { true } else { false }
@@ -288,21 +299,29 @@ public struct MessageFields: Sendable, Hashable {
     }
 }
 
-/// One reference, since few messages are replies or were amended.
+/// The parts that few messages have: one reference, so that a message of text is small wherever its fields are copied.
 private final class Rare: Sendable, Hashable {
+    let mentions: [UserID]
+    let to: [UserID]
+    let ext: String?
     let reply: ReplyReference?
     let editedAt: Timestamp?
 
-    /// nil when there is none of it.
-    init?(reply: ReplyReference?, editedAt: Timestamp?) {
-        guard reply != nil || editedAt != nil else { return nil }
-        self.reply = reply
-        self.editedAt = editedAt
+    /// nil when there is none of them. To be asked for only when there may be: making one costs memory before that is known.
+    init?(_ mentions: [UserID], _ to: [UserID], _ ext: String?, _ reply: ReplyReference?, _ editedAt: Timestamp?) {
+        guard !mentions.isEmpty || !to.isEmpty || ext != nil || reply != nil || editedAt != nil else { return nil }
+        (self.mentions, self.to, self.ext, self.reply, self.editedAt) = (mentions, to, ext, reply, editedAt)
     }
 
-    static func == (one: Rare, other: Rare) -> Bool { one.reply == other.reply && one.editedAt == other.editedAt }
+    static func == (one: Rare, other: Rare) -> Bool {
+        one.mentions == other.mentions && one.to == other.to && one.ext == other.ext && one.reply == other.reply
+            && one.editedAt == other.editedAt
+    }
 
     func hash(into hasher: inout Hasher) {
+        hasher.combine(mentions)
+        hasher.combine(to)
+        hasher.combine(ext)
         hasher.combine(reply)
         hasher.combine(editedAt)
     }
@@ -320,8 +339,21 @@ extension MessageFields {
     }
 }
 
+extension MessageFields {
+    /// The message that a draft becomes.
+    public init(
+        room: RoomID?, place: MessagePlace, messageID: String, clientID: String?, time: Timestamp, from: Sender?,
+        body: MessageBody, priority: Priority, draft: borrowing MessageDraft, replyTo: ReplyReference?
+    ) {
+        self.init(
+            room: room, place: place, messageID: messageID, clientID: clientID, time: time, from: from, body: body,
+            priority: priority, mentionAll: draft.mentionAll, webhook: draft.webhook,
+            rare: draft.rare == nil && replyTo == nil ? nil : Rare(draft.mentions, draft.to, draft.ext, replyTo, nil))
+    }
+}
+
 /// The parts that few drafts have: one reference, so that a draft of text is small wherever it is copied.
-private final class RareParts: Sendable, Hashable {
+fileprivate final class RareParts: Sendable, Hashable {
     let mentions: [UserID]
     let to: [UserID]
     let ext: String?
@@ -349,7 +381,7 @@ private final class RareParts: Sendable, Hashable {
 public struct MessageDraft: Sendable, Hashable {
     public var body: MessageBody
     public var priority = Priority.normal
-    private var rare: RareParts?
+    fileprivate var rare: RareParts?
     public var mentionAll = false
     public var mentions: [UserID] {
         get { rare?.mentions ?? [] }

@@ -33,17 +33,17 @@ struct Outcome {
         }
     }
 
-    func effects(result: CommandResult, roomRow: Effect?) -> [Effect] {
+    func effects(result: consuming CommandResult, roomRow: consuming Effect?) -> [Effect] {
         var effects: [Effect] = []
         effects.reserveCapacity(rows.count + history.count + shown.count + endings.count + 4)
         for row in rows { effects.append(.catalogue(row)) }
         if let roomRow { effects.append(roomRow) }
         if let first { effects.append(.append(first.message, commandKey: first.key)) }
-        effects += history
+        if !history.isEmpty { effects += history }
         if let first { effects.append(.publish(first.message)) }
         for message in shown { effects.append(.publish(message)) }
-        effects += notices
-        effects += endings
+        if !notices.isEmpty { effects += notices }
+        if !endings.isEmpty { effects += endings }
         effects.append(.result(result))
         return effects
     }

@@ -161,9 +161,12 @@ extension RoomState {
         for key in ledger.prune(at: now) {
             outcome.rows.append(CatalogueChange(kind: .command, key: key.text, value: nil))
         }
-        for life in taps.prune(at: now) { outcome.rows.append(tapsRow(life, nil)) }
+        // Each command comes by here, and few rooms have these.
+        if !taps.lives.isEmpty {
+            for life in taps.prune(at: now) { outcome.rows.append(tapsRow(life, nil)) }
+        }
         for id in deleted?.denied.prune(at: now) ?? denied.prune(at: now) { outcome.rows.append(deniedRow(id, nil)) }
-        guard let seconds = record?.info.slowModeSeconds else { return }
+        guard !slow.times.isEmpty, let seconds = record?.info.slowModeSeconds else { return }
         for (user, spoken) in slow.prune(seconds: seconds, at: now) { outcome.rows.append(slowRow(user, spoken)) }
     }
 

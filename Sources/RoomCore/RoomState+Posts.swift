@@ -22,20 +22,15 @@ extension RoomState {
         }
         let replyTo = try draft.replyTo.map { (id: String) throws(ChatError) in try reference(id, command.facts) }
         let body = try completed(draft.body)
-        var fields = MessageFields(
-            room: room, place: .outside, messageID: "", time: outcome.time, from: sender(command, speaker), body: body)
-        fields.clientID = clientID(command)
-        fields.mentions = draft.mentions
-        fields.mentionAll = draft.mentionAll
-        fields.to = draft.to
-        fields.ext = draft.ext
-        fields.webhook = draft.webhook
-        fields.replyTo = replyTo
         try requireMayAdopt(command)
         if let policy = command.facts.hold {
             // HIGH counts when it becomes a message.
-            fields.priority = draft.priority == .high && !isManager(command.actor) ? .normal : draft.priority
-            fields.messageID = MessageID.held(record?.incarnation ?? Incarnation(0), index: outcome.stamp.index).text
+            let heldID = MessageID.held(record?.incarnation ?? Incarnation(0), index: outcome.stamp.index).text
+            let fields = MessageFields(
+                room: room, place: .outside, messageID: heldID, clientID: clientID(command), time: outcome.time,
+                from: sender(command, speaker), body: body,
+                priority: draft.priority == .high && !isManager(command.actor) ? .normal : draft.priority,
+                draft: draft, replyTo: replyTo)
             let bytes = command.facts.copies.reduce(HeldRecord.bytes(Message(fields))) { $0 + HeldRecord.bytes($1) }
             try requireMayHold(draft, bytes)
             try passSlowMode(command.actor, &outcome)
@@ -55,10 +50,12 @@ extension RoomState {
             place = .unkept(after: lastSeq)
             messageID = nextUnkeptID(outcome.stamp)
         }
-        (fields.place, fields.messageID, fields.priority) = (place, messageID, priority)
         adoptShared(command, &outcome)
         refer(to: body, copies: command.facts.copies, place, keptSince: command.facts.keptSince, &outcome)
-        let message = Message(fields)
+        let message = Message(
+            MessageFields(
+                room: room, place: place, messageID: messageID, clientID: clientID(command), time: outcome.time,
+                from: sender(command, speaker), body: body, priority: priority, draft: draft, replyTo: replyTo))
         if draft.isKept {
             keep(message, key: key, for: command, &outcome)
         } else {

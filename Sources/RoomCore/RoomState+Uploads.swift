@@ -127,12 +127,14 @@ extension RoomState {
     /// Throws 409 where a COMBINE copies more content of other rooms than this one still has places for: its pictures would be
     /// nowhere.
     func requireMayAdopt(_ command: Command) throws(ChatError) {
+        guard command.facts.hasRareParts else { return }
         let shared = command.facts.sharedUploads.count { uploads[$0.mediaID] == nil }
         if shared > 0 { try requirePlaces(for: shared, of: command.actor, field: "messageIds") }
     }
 
     /// Content of other rooms that a COMBINE copies is this room's, too, and counts as that of the COMBINE's sender.
     mutating func adoptShared(_ command: Command, _ outcome: inout Outcome) {
+        guard command.facts.hasRareParts else { return }
         for shared in command.facts.sharedUploads where uploads[shared.mediaID] == nil {
             var record = shared.record
             record.user = command.actor.user

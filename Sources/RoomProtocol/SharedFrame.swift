@@ -62,24 +62,44 @@ public struct SharedFrameWriter: Sendable {
     /// - Parameter encodings: none of them makes frames without bytes, for a room without viewers.
     public init(_ encodings: ClientEncodings) { self.encodings = encodings }
 
+    /// Most frames have no more bytes; others are moved once or twice while they grow.
+    private static let capacity = 480
+
     /// The bytes of the longer encoding so far.
-    public var byteCount: Int { max(json.count, protobuf.count) }
+    public var byteCount: Int { max(0, max(json.count, protobuf.count) - WebSocketFrameEncoder.mediumHeaderCount) }
 
     public mutating func append(_ push: Push) {
+        if case .message(let message) = push { return append(message) }
+        append({ push.appendJSON(to: &$0) }, { push.appendProtobuf(to: &$0) })
+    }
+
+    /// Appends the push of a message.
+    public mutating func append(_ message: Message) {
+        append({ message.appendPushJSON(to: &$0) }, { message.appendPushProtobuf(to: &$0) })
+        if oldestTime == nil { oldestTime = message.time }
+    }
+
+    private mutating func append(_ writeJSON: (inout [UInt8]) -> Void, _ writeProtobuf: (inout [UInt8]) -> Void) {
         if encodings.contains(.json) {
-            if !isEmpty { json.append(UInt8(ascii: "\n")) }
-            push.appendJSON(to: &json)
+            if isEmpty {
+                json = WebSocketFrameEncoder.begin(capacity: Self.capacity)
+            } else {
+                json.append(UInt8(ascii: "\n"))
+            }
+            writeJSON(&json)
         }
-        if encodings.contains(.protobuf) { push.appendProtobuf(to: &protobuf) }
-        if case .message(let message) = push, oldestTime == nil { oldestTime = message.time }
+        if encodings.contains(.protobuf) {
+            if isEmpty { protobuf = WebSocketFrameEncoder.begin(capacity: Self.capacity) }
+            writeProtobuf(&protobuf)
+        }
         isEmpty = false
     }
 
-    /// Appends a push, unless the frame, in one of the encodings, would be longer than a frame may be.
+    /// Appends the push of a message, unless the frame, in one of the encodings, would be longer than a frame may be.
     /// - Returns: false when it is not appended, and is to begin the next frame. The first one is always appended.
-    public mutating func appendIfFits(_ push: Push) -> Bool {
+    public mutating func appendIfFits(_ message: Message) -> Bool {
         let before = (json: json.count, protobuf: protobuf.count, isEmpty: isEmpty, oldestTime: oldestTime)
-        append(push)
+        append(message)
         guard !before.isEmpty, byteCount > Limits.framePayloadBytes else { return true }
         json.removeLast(json.count - before.json)
         protobuf.removeLast(protobuf.count - before.protobuf)
@@ -88,13 +108,18 @@ public struct SharedFrameWriter: Sendable {
     }
 
     /// The frame of all that was appended.
-    public func frame(
+    public consuming func frame(
         _ traffic: SharedFrame.Traffic, keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0
     ) -> SharedFrame {
-        SharedFrame(
-            traffic: traffic,
-            json: encodings.contains(.json) ? WebSocketFrameEncoder.frame(.text, json) : nil,
-            protobuf: encodings.contains(.protobuf) ? WebSocketFrameEncoder.frame(.binary, protobuf) : nil,
-            keptSeqs: keptSeqs, unkept: unkept, barrage: barrage, oldestTime: oldestTime)
+        if isEmpty {
+            json = WebSocketFrameEncoder.begin(capacity: 0)
+            protobuf = WebSocketFrameEncoder.begin(capacity: 0)
+        }
+        if encodings.contains(.json) { WebSocketFrameEncoder.finish(.text, &json) }
+        if encodings.contains(.protobuf) { WebSocketFrameEncoder.finish(.binary, &protobuf) }
+        return SharedFrame(
+            traffic: traffic, json: encodings.contains(.json) ? json : nil,
+            protobuf: encodings.contains(.protobuf) ? protobuf : nil, keptSeqs: keptSeqs, unkept: unkept,
+            barrage: barrage, oldestTime: oldestTime)
     }
 }

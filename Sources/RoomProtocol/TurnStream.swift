@@ -50,9 +50,9 @@ package struct TurnStream {
     /// what was left out.
     package mutating func show(_ message: Message) {
         if let seq = message.seq, let last = keptSeqs?.upperBound, seq != last + 1 { endFrame() }
-        if !writer.appendIfFits(.message(message)) {
+        if !writer.appendIfFits(message) {
             endFrame()
-            writer.append(.message(message))
+            writer.append(message)
         }
         if let seq = message.seq {
             keptSeqs = (keptSeqs?.lowerBound ?? seq)...seq
@@ -66,7 +66,7 @@ package struct TurnStream {
         guard !sessions.isEmpty else { return }
         endFrame()
         var writer = blankWriter
-        writer.append(.message(message))
+        writer.append(message)
         let frame = writer.frame(
             .messages, keptSeqs: message.seq.map { $0...$0 }, unkept: message.seq == nil ? 1 : 0)
         for (lane, sessions) in sessions { items.append(.one(lane, .frameFor(sessions, frame))) }
@@ -107,8 +107,9 @@ package struct TurnStream {
     package mutating func endFrame() {
         guard !writer.isEmpty else { return }
         shown.messages += unkept
-        items.append(.everybody(.frame(writer.frame(.messages, keptSeqs: keptSeqs, unkept: unkept))))
-        writer = blankWriter
+        var full = blankWriter
+        swap(&full, &writer)
+        items.append(.everybody(.frame(full.frame(.messages, keptSeqs: keptSeqs, unkept: unkept))))
         keptSeqs = nil
         unkept = 0
     }
@@ -160,10 +161,10 @@ package struct TurnStream {
         var first = held + 1
         for message in missed {
             guard let seq = message.seq else { continue }
-            if !writer.appendIfFits(.message(message)) {
+            if !writer.appendIfFits(message) {
                 notify(lane, .frame(writer.frame(.messages, keptSeqs: first...seq - 1)))
                 writer = blankWriter
-                writer.append(.message(message))
+                writer.append(message)
                 first = seq
             }
             if seq == lastSeq { notify(lane, .frame(writer.frame(.messages, keptSeqs: first...seq))) }

@@ -28,7 +28,8 @@ public enum WireJSON {
     }
 
     /// The JSON text of `message`.
-    public static func encode<M: WireMessage>(_ message: M) -> [UInt8] {
+    public static func encode<M: WireMessage>(_ message: consuming M) -> [UInt8] {
+        var message = message
         do throws(ChatError) {
             return try JSONWriter.written { writer throws(ChatError) in try message.writeJSON(to: &writer) }
         } catch {
@@ -38,7 +39,8 @@ public enum WireJSON {
     }
 
     /// Appends the JSON text of `message`.
-    public static func append<M: WireMessage>(_ message: M, to bytes: inout [UInt8]) {
+    public static func append<M: WireMessage>(_ message: consuming M, to bytes: inout [UInt8]) {
+        var message = message
         do throws(ChatError) {
             try JSONWriter.append(to: &bytes) { writer throws(ChatError) in try message.writeJSON(to: &writer) }
         } catch { assertionFailure("writing does not fail: \(error)") }
@@ -83,7 +85,8 @@ public enum WireProtobuf {
 
     /// Appends the length of `message` and its bytes.
     @inlinable
-    public static func appendDelimited<M: WireMessage>(_ message: M, to bytes: inout [UInt8]) {
+    public static func appendDelimited<M: WireMessage>(_ message: consuming M, to bytes: inout [UInt8]) {
+        var message = message
         do throws(ChatError) {
             try ProtobufWriter.appendBytes(to: &bytes) { writer throws(ChatError) in
                 try message.writeProtobuf(to: &writer)

@@ -244,6 +244,15 @@ private let hello = Array("Hello".utf8)
             ])
     }
 
+    @Test(arguments: [0, 1, 125, 126, 127, 480, 481, 65535, 65536, 100_000])
+    func `makes the same frame in the place where its payload was written`(count: Int) {
+        let payload = (0..<count).map { UInt8($0 & 0x7F) }
+        var bytes = WebSocketFrameEncoder.begin(capacity: 480)
+        for byte in payload { bytes.append(byte) }
+        WebSocketFrameEncoder.finish(.text, &bytes)
+        #expect(bytes == WebSocketFrameEncoder.frame(.text, payload))
+    }
+
     @Test func `writes the examples of RFC 6455`() {
         #expect(WebSocketFrameEncoder.frame(.text, hello) == [0x81, 0x05, 0x48, 0x65, 0x6C, 0x6C, 0x6F])
         #expect(

@@ -175,6 +175,39 @@ private func code(_ json: [UInt8]) -> ErrorCode? {
         #expect(text == #"{"text":"\u0000\u001f\b\f\n\r\t\"\\/é😀"# + "\u{2028}\u{7F}\"}")
     }
 
+    /// The writer looks at several bytes at once, and copies short strings in pieces: each place counts, and each length.
+    @Test(arguments: ["#", "!", "]", "é"])
+    func `escapes at every place of strings of every length, and nothing else`(filler: String) {
+        let bytes: [UInt8] = Array(0x00...0x23) + [0x5B, 0x5C, 0x5D, 0x7E, 0x7F]
+        let short: [UInt8: String] = [
+            0x22: #"\""#, 0x5C: #"\\"#, 0x08: #"\b"#, 0x09: #"\t"#, 0x0A: #"\n"#, 0x0C: #"\f"#, 0x0D: #"\r"#,
+        ]
+        for byte in bytes {
+            let character = String(UnicodeScalar(byte))
+            let escaped =
+                short[byte] ?? (byte < 0x20 ? #"\u00"# + (byte < 16 ? "0" : "") + String(byte, radix: 16) : character)
+            for before in 0...17 {
+                for after in 0...17 {
+                    let (head, tail) = (
+                        String(repeating: filler, count: before), String(repeating: filler, count: after)
+                    )
+                    let written = WireJSON.encode(Probe(text: head + character + tail))
+                    #expect(written == Array(#"{"text":"\#(head)\#(escaped)\#(tail)"}"#.utf8), "\(byte) at \(before)")
+                }
+            }
+        }
+    }
+
+    /// A writer begins in memory of the stack, and moves when that is full.
+    @Test func `writes texts of every length around the end of its first memory`() throws {
+        for count in Array(980...1060) + [5000, 100_000] {
+            let text = String(repeating: "x", count: count)
+            #expect(WireJSON.encode(Probe(text: text)) == Array(#"{"text":"\#(text)"}"#.utf8))
+            let bytes = WireProtobuf.encode(Probe(text: text, integer: 7))
+            #expect(try WireProtobuf.decode(Probe.self, from: bytes, limits: true) == Probe(text: text, integer: 7))
+        }
+    }
+
     @Test func `writes numbers that read back the same`() throws {
         func json(_ probe: Probe) -> String { String(decoding: WireJSON.encode(probe), as: UTF8.self) }
         #expect(

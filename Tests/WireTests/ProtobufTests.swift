@@ -40,6 +40,28 @@ import Testing
         ] as [[UInt8]])
     func `refuses broken fields with 400`(body: [UInt8]) { #expect(code(body) == .malformed) }
 
+    @Test func `knows when no field is left, unless fields come in any order`() throws {
+        /// Fields 1 and 3, as varints.
+        func read(_ bytes: [UInt8]) throws -> [Bool] {
+            try bytes.withUnsafeBytes { bytes in
+                var reader = try ProtobufReader(bytes, enforcesLimits: false)
+                var (one, two, three): (UInt64?, UInt64?, UInt64?) = (nil, nil, nil)
+                var isLeft = [reader.mayHaveMore]
+                try reader.optional(1, "one", &one)
+                isLeft.append(reader.mayHaveMore)
+                try reader.optional(2, "two", &two)
+                isLeft.append(reader.mayHaveMore)
+                try reader.optional(3, "three", &three)
+                #expect(one == 5 && two == nil && three == 6)
+                return isLeft + [reader.mayHaveMore]
+            }
+        }
+        #expect(try read([0x08, 5, 0x18, 6]) == [true, true, true, false])
+        #expect(try read([0x18, 6, 0x08, 5]) == [true, true, true, true])
+        // An unknown field behind them.
+        #expect(try read([0x08, 5, 0x18, 6, 0x28, 7]) == [true, true, true, true])
+    }
+
     @Test func `refuses strings that are not UTF-8 and values of another wire type`() {
         #expect(code([0x08, 0x01, 14 << 3 | 2, 0x03, 0x0A, 0x01, 0xFF]) == .malformed)
         #expect(code([0x08, 0x01, 14 << 3 | 2, 0x02, 0x08, 0x01]) == .badParameter)

@@ -40,6 +40,31 @@ public enum WebSocketFrameEncoder {
         }
     }
 
+    /// Bytes that a payload is appended to, up to so many without moving, and which ``finish(_:_:)`` makes a frame.
+    public static func begin(capacity: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(mediumHeaderCount + capacity)
+        for _ in 0..<mediumHeaderCount { bytes.append(0) }
+        return bytes
+    }
+
+    /// How many bytes ``begin(capacity:)`` leaves for the head: as most frames need, which then stay where they are.
+    public static let mediumHeaderCount = 4
+
+    /// Writes the head of an unmasked frame before the payload behind ``begin(capacity:)``.
+    public static func finish(_ opcode: WebSocketOpcode, _ bytes: inout [UInt8]) {
+        let payloadCount = bytes.count - mediumHeaderCount
+        guard payloadCount > 125, payloadCount <= 0xFFFF else {
+            return bytes = bytes.withUnsafeBytes {
+                frame(opcode, UnsafeRawBufferPointer(rebasing: $0.dropFirst(mediumHeaderCount)))
+            }
+        }
+        bytes[0] = 0x80 | opcode.rawValue
+        bytes[1] = 126
+        bytes[2] = UInt8(payloadCount >> 8)
+        bytes[3] = UInt8(truncatingIfNeeded: payloadCount)
+    }
+
     /// Appends a whole frame.
     public static func append(
         _ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer, mask: [UInt8]? = nil, to bytes: inout [UInt8]

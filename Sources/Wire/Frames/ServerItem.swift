@@ -39,6 +39,28 @@ extension Push {
     }
 }
 
+extension Message {
+    /// Appends the push of the message as ``Push/appendJSON(to:)`` does. By far the most pushes are of this kind, and a `Push`
+    /// costs something to make, to copy and to look into.
+    public func appendPushJSON(to bytes: inout [UInt8]) { WireJSON.append(MessageOnly(message: self), to: &bytes) }
+
+    /// Appends the push of the message as ``Push/appendProtobuf(to:)`` does.
+    public func appendPushProtobuf(to bytes: inout [UInt8]) {
+        WireProtobuf.appendDelimited(MessageOnly(message: self), to: &bytes)
+    }
+}
+
+/// The push of a message as the item that it is.
+private struct MessageOnly: WireMessage {
+    var message: Message
+
+    static var blank: MessageOnly { MessageOnly(message: .blank) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(Push.messageNumber, "message", &message)
+    }
+}
+
 /// A push as the item that it is, without looking through the fields of replies.
 private struct PushOnly: WireMessage {
     var push: Push

@@ -7,10 +7,10 @@ public struct JSONWriter: FieldWalker, ByteWriter {
     public var enforcesLimits: Bool { false }
 
     /// The written bytes.
-    private(set) var buffer = WriteBuffer()
+    private(set) var buffer: WriteBuffer
     private var needsComma = false
 
-    init() {}
+    init(_ buffer: WriteBuffer) { self.buffer = buffer }
 
     // MARK: Structure
 
@@ -36,7 +36,7 @@ public struct JSONWriter: FieldWalker, ByteWriter {
             place += 1
         }
         place[0] = UInt8(ascii: "\"")
-        (place + 1).update(from: key.utf8Start, count: count)
+        WriteBuffer.copyShort(key.utf8Start, to: place + 1, count)
         place[count + 1] = UInt8(ascii: "\"")
         place[count + 2] = UInt8(ascii: ":")
         if !hadComma { buffer.shrink(by: 1) }
@@ -60,17 +60,28 @@ public struct JSONWriter: FieldWalker, ByteWriter {
     mutating func append(string: String) {
         var string = string
         string.withUTF8 { utf8 in
-            buffer.append(UInt8(ascii: "\""))
-            var start = 0
-            while true {
-                let end = Self.nextEscaped(utf8, from: start)
-                buffer.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
-                guard end < utf8.count else { break }
-                append(escaped: utf8[end])
-                start = end + 1
+            guard let start = utf8.baseAddress, Self.nextEscaped(utf8, from: 0) == utf8.count else {
+                return append(escaping: utf8)
             }
-            buffer.append(UInt8(ascii: "\""))
+            let place = buffer.extend(by: utf8.count + 2)
+            place[0] = UInt8(ascii: "\"")
+            WriteBuffer.copyShort(start, to: place + 1, utf8.count)
+            place[utf8.count + 1] = UInt8(ascii: "\"")
         }
+    }
+
+    /// A string with something in it that may not stand there as it is: few have that.
+    private mutating func append(escaping utf8: UnsafeBufferPointer<UInt8>) {
+        buffer.append(UInt8(ascii: "\""))
+        var start = 0
+        while true {
+            let end = Self.nextEscaped(utf8, from: start)
+            buffer.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
+            guard end < utf8.count else { break }
+            append(escaped: utf8[end])
+            start = end + 1
+        }
+        buffer.append(UInt8(ascii: "\""))
     }
 
     /// The next byte from `place` on that may not stand in a string as it is; the end, if there is none. Eight bytes at a
@@ -81,13 +92,12 @@ public struct JSONWriter: FieldWalker, ByteWriter {
         var place = place
         while place &+ 8 <= utf8.count {
             let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-            // Each has its high bit set for a byte that is zero, below 0x20, a quotation mark or a backslash; bytes from
-            // 0x80 on are left out. One that is none may follow a carry: the loop below looks again.
-            let quotes = word ^ (ones &* 0x22)
-            let slashes = word ^ (ones &* 0x5C)
-            let below = (word &- ones &* 0x20) & ~word
-            let found = (below | ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes)) & highs
-            if found != 0 { break }
+            // Each has its high bit set for a byte below 0x20, a quotation mark or a backslash; bytes from 0x80 on are left
+            // out. With bit 1 turned, a quotation mark, 0x22, is below 0x21 like those below 0x20, and no other byte is.
+            // One that is none of them may follow a carry: the loop below looks again.
+            let below = (word ^ (ones &* 0x02)) &- ones &* 0x21
+            let slashes = (word ^ (ones &* 0x5C)) &- ones
+            if (below | slashes) & ~word & highs != 0 { break }
             place &+= 8
         }
         while place < utf8.count {
@@ -163,9 +173,9 @@ public struct JSONWriter: FieldWalker, ByteWriter {
     public mutating func optional<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V?, _ limit: FieldLimit
     ) throws(ChatError) {
-        guard let value else { return }
+        if case .none = value { return }
         append(key: name)
-        try value.writeJSON(to: &self)
+        try value?.writeJSON(to: &self)
     }
 
     public mutating func defaulted<V: WireValue & Equatable>(
@@ -191,7 +201,8 @@ public struct JSONWriter: FieldWalker, ByteWriter {
         append(key: name)
         let items = values
         try appendArray(count: items.count) { writer, index throws(ChatError) in
-            try items[index].writeJSON(to: &writer)
+            var item = items[index]
+            try item.writeJSON(to: &writer)
         }
         return true
     }
@@ -227,7 +238,7 @@ public struct JSONWriter: FieldWalker, ByteWriter {
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool {
-        guard let value = current() else { return false }
+        guard var value = current() else { return false }
         append(key: name)
         try value.writeJSON(to: &self)
         return true

@@ -26,14 +26,13 @@ extension MessageFields {
         try walker.optional(7, "from", &from)
         try Self.walk(&body, isRecalled: isRecalled, &walker)
         try walker.defaulted(50, "priority", &priority, default: .normal)
-        try walker.repeated(51, "mentions", &mentions)
+        let isPlain = !W.isDecoding && !W.describesSchema && !hasRareParts
+        if !isPlain { try walker.repeated(51, "mentions", &mentions) }
         try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
-        try walker.repeated(53, "to", &to)
-        try walker.optional(54, "ext", &ext)
-        if W.isDecoding || W.describesSchema || replyTo != nil {
+        if !isPlain {
+            try walker.repeated(53, "to", &to)
+            try walker.optional(54, "ext", &ext)
             try walker.optional(Self.replyNumber, "replyTo", &replyTo)
-        }
-        if W.isDecoding || W.describesSchema || editedAt != nil {
             try walker.optional(Self.editedAtNumber, "editedAt", &editedAt)
         }
     }

@@ -10,7 +10,8 @@ extension EnterResult {
             case .json:
                 return try JSONWriter.written { writer throws(ChatError) in
                     try writer.appendArray(count: messages.count) { writer, index throws(ChatError) in
-                        try messages[index].writeJSON(to: &writer)
+                        var message = messages[index]
+                        try message.writeJSON(to: &writer)
                     }
                 }
             case .protobuf:

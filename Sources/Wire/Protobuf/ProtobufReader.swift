@@ -154,6 +154,9 @@ public struct ProtobufReader: FieldWalker {
         return false
     }
 
+    /// Whether fields are left that no visit has passed; also where fields do not ascend, and each visit begins anew.
+    public var mayHaveMore: Bool { !isAscending || position < bytes.count }
+
     /// Calls `body` with each field of that number, in order.
     @usableFromInline
     mutating func forEach(_ number: Int, _ body: (ProtobufValue) throws(ChatError) -> Void) throws(ChatError) {

@@ -7,11 +7,11 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
     public var enforcesLimits: Bool { false }
 
     /// The written bytes.
-    private(set) var buffer = WriteBuffer()
+    private(set) var buffer: WriteBuffer
     /// The last field number of the message that is being written: walks name their fields in ascending order.
     private var lastNumber = 0
 
-    init() {}
+    init(_ buffer: WriteBuffer) { self.buffer = buffer }
 
     // Inlinable code of other modules can call these two, and not those of `ByteWriter`, which nobody else knows.
 
@@ -98,7 +98,7 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
     // MARK: Fields
 
     @inlinable
-    mutating func write<V: WireValue>(_ number: Int, _ value: V) throws(ChatError) {
+    mutating func write<V: WireValue>(_ number: Int, _ value: inout V) throws(ChatError) {
         append(tag: number, V.protobufType)
         try value.writeProtobuf(to: &self)
     }
@@ -106,22 +106,26 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
     @inlinable
     public mutating func required<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit
-    ) throws(ChatError) { try write(number, value) }
+    ) throws(ChatError) { try write(number, &value) }
 
     @inlinable
     public mutating func optional<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V?, _ limit: FieldLimit
-    ) throws(ChatError) { if let value { try write(number, value) } }
+    ) throws(ChatError) {
+        if case .none = value { return }
+        append(tag: number, V.protobufType)
+        try value?.writeProtobuf(to: &self)
+    }
 
     @inlinable
     public mutating func defaulted<V: WireValue & Equatable>(
         _ number: Int, _ name: StaticString, _ value: inout V, default fallback: V, _ limit: FieldLimit
-    ) throws(ChatError) { if value != fallback { try write(number, value) } }
+    ) throws(ChatError) { if value != fallback { try write(number, &value) } }
 
     @inlinable
     public mutating func shown<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit
-    ) throws(ChatError) { if !value.isZero { try write(number, value) } }
+    ) throws(ChatError) { if !value.isZero { try write(number, &value) } }
 
     @inlinable
     @discardableResult
@@ -129,22 +133,27 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
         _ number: Int, _ name: StaticString, _ values: inout [V], always: Bool, itemsMax: Int, _ limit: FieldLimit
     ) throws(ChatError) -> Bool {
         guard V.protobufType == .varint, !values.isEmpty else {
-            for value in values { try write(number, value) }
+            for var value in values { try write(number, &value) }
             return !values.isEmpty
         }
         append(tag: number, .lengthDelimited)
         let outer = beginMessage()
-        for value in values { try value.writeProtobuf(to: &self) }
+        for var value in values { try value.writeProtobuf(to: &self) }
         endMessage(outer)
         return true
     }
 
     public mutating func map(
         _ number: Int, _ name: StaticString, _ pairs: inout [QueuePair], itemsMax: Int, keyBytes: Int, valueBytes: Int
-    ) throws(ChatError) { for pair in pairs { try write(number, MapEntry(pair: pair)) } }
+    ) throws(ChatError) {
+        for pair in pairs {
+            var entry = MapEntry(pair: pair)
+            try write(number, &entry)
+        }
+    }
 
     public mutating func counts(_ number: Int, _ name: StaticString, _ counts: inout [TallyCount]) throws(ChatError) {
-        for count in counts { try write(number, count) }
+        for var count in counts { try write(number, &count) }
     }
 
     @inlinable
@@ -153,8 +162,8 @@ public struct ProtobufWriter: FieldWalker, ByteWriter {
         _ number: Int, _ name: StaticString, protobufName: StaticString?, _ current: () -> V?,
         _ set: (V) -> Void
     ) throws(ChatError) -> Bool {
-        guard let value = current() else { return false }
-        try write(number, value)
+        guard var value = current() else { return false }
+        try write(number, &value)
         return true
     }
 

@@ -35,20 +35,23 @@ public enum Push: Sendable, Hashable {
 }
 
 extension Push {
+    static let messageNumber = 50
+
     /// Visits the push's key. `message`, `barrage` and `held` are also results, so the schema calls the pushes
     /// `message_push`, `barrage_push` and `held_push`.
     /// - Returns: how many push keys were there.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) -> Int {
         // By far the most, and written without a look at the other keys.
         if !W.isDecoding, !W.describesSchema, case .message(var message) = self {
-            try walker.required(50, "message", &message)
+            try walker.required(Self.messageNumber, "message", &message)
             return 1
         }
         let current = self
         var seen = 0
         try seen +=
             walker.choice(
-                50, "message", protobufName: "messagePush", { if case .message(let it) = current { it } else { nil } },
+                Self.messageNumber, "message", protobufName: "messagePush",
+                { if case .message(let it) = current { it } else { nil } },
                 { self = .message($0) }) ? 1 : 0
         try seen +=
             walker.choice(

@@ -127,6 +127,7 @@ public struct SchemaWriter: FieldWalker {
     }
 
     private static func text<V: WireValue>(of value: V) -> String {
+        var value = value
         let bytes = try? JSONWriter.written { writer throws(ChatError) in try value.writeJSON(to: &writer) }
         return String(decoding: bytes ?? [], as: UTF8.self)
     }

@@ -85,17 +85,22 @@ extension CommandFacts: WireMessage {
         try walker.required(4, "queueElementsMax", &queueElementsMax)
         try walker.required(5, "recallWindowSeconds", &recallWindowSeconds)
         try walker.required(6, "highPerSecondMax", &highPerSecondMax)
-        var list: [NamedProfile] = []
-        if !W.isDecoding, !names.isEmpty {
-            list = names.map { NamedProfile(user: $0.key, profile: $0.value) }.sorted { $0.user < $1.user }
+        let isPlain = !W.isDecoding && !W.describesSchema && !hasRareParts
+        if !isPlain {
+            var list: [NamedProfile] = []
+            if !W.isDecoding, !names.isEmpty {
+                list = names.map { NamedProfile(user: $0.key, profile: $0.value) }.sorted { $0.user < $1.user }
+            }
+            try walker.repeated(7, "names", &list)
+            if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
+            try walker.repeated(8, "recalled", &recalled)
+            try walker.optional(9, "delivered", &delivered)
+            try walker.repeated(10, "copies", &copies)
         }
-        try walker.repeated(7, "names", &list)
-        try walker.repeated(8, "recalled", &recalled)
-        try walker.optional(9, "delivered", &delivered)
-        try walker.repeated(10, "copies", &copies)
         // Entries of before robots have none.
         try walker.defaulted(11, "robotsMax", &robotsMax, default: RoomPolicy.robotsMaxDefault)
         try walker.defaulted(20, "webhook", &webhook, default: false)
+        if isPlain || W.isDecoding && !walker.mayHaveMore { return }
         try walker.optional(21, "addressHash", &addressHash)
         try walker.defaulted(22, "addressBarSeconds", &addressBarSeconds, default: 0)
         try walker.defaulted(23, "keepDeletedSeconds", &keepDeletedSeconds, default: 0)
@@ -108,9 +113,7 @@ extension CommandFacts: WireMessage {
         try walker.optional(30, "mediaId", &mediaID)
         try walker.repeated(31, "sharedUploads", &sharedUploads)
         try walker.defaulted(40, "owesByRow", &owesByRow, default: false)
-        guard W.isDecoding else { return }
-        amended = stored?.message
-        names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 })
+        if W.isDecoding { amended = stored?.message }
     }
 }
 

@@ -12,13 +12,14 @@ public protocol WireValue: Sendable {
     /// The violation of `limit`, without the field's name, or nil.
     func violation(of limit: FieldLimit) -> ChatError?
 
-    /// Appends the value as JSON text.
-    func writeJSON(to writer: inout JSONWriter) throws(ChatError)
+    /// Appends the value as JSON text. Mutating like a walk, so that a structure within another is not copied for it; the
+    /// value stays the same.
+    mutating func writeJSON(to writer: inout JSONWriter) throws(ChatError)
     /// Reads the value from a parsed text. Throws 414, without the field's name, for another JSON type.
     static func readJSON(_ value: JSONValue) throws(ChatError) -> Self
 
-    /// Appends the value without its tag; length-delimited values begin with their length.
-    func writeProtobuf(to writer: inout ProtobufWriter) throws(ChatError)
+    /// Appends the value without its tag; length-delimited values begin with their length. The value stays the same.
+    mutating func writeProtobuf(to writer: inout ProtobufWriter) throws(ChatError)
     /// Reads the value from one field of a protobuf message.
     static func readProtobuf(_ value: ProtobufValue) throws(ChatError) -> Self
 
@@ -44,10 +45,9 @@ extension WireMessage {
     @inlinable public static var protobufType: ProtobufWireType { .lengthDelimited }
     public static var schemaName: String { String(describing: Self.self) }
 
-    public func writeJSON(to writer: inout JSONWriter) throws(ChatError) {
-        var copy = self
+    public mutating func writeJSON(to writer: inout JSONWriter) throws(ChatError) {
         let outer = writer.beginObject()
-        try copy.walk(&writer)
+        try walk(&writer)
         writer.endObject(outer)
     }
 
@@ -59,10 +59,9 @@ extension WireMessage {
     }
 
     @inlinable
-    public func writeProtobuf(to writer: inout ProtobufWriter) throws(ChatError) {
-        var copy = self
+    public mutating func writeProtobuf(to writer: inout ProtobufWriter) throws(ChatError) {
         let outer = writer.beginMessage()
-        try copy.walk(&writer)
+        try walk(&writer)
         writer.endMessage(outer)
     }
 

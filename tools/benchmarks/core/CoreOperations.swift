@@ -42,12 +42,13 @@ struct CoreOperations {
         let draft = MessageDraft(body: .text(String(repeating: "x", count: 200)))
         for number in 0..<count {
             let user = users[number % users.count]
-            let command = Command(
-                id: nil, room: room, actor: .member(user, Profile(nick: "nick"), anonymous: false),
-                body: .post(draft))
+            // Made where it is used, and not copied.
             effects +=
                 state.apply(
-                    command, key: CommandKey(high: 7, low: UInt64(number)),
+                    Command(
+                        id: nil, room: room, actor: .member(user, Profile(nick: "nick"), anonymous: false),
+                        body: .post(draft)),
+                    key: CommandKey(high: 7, low: UInt64(number)),
                     at: Stamp(index: UInt64(number) + 2, time: time.adding(milliseconds: Int64(number)))
                 ).count
         }
@@ -69,7 +70,7 @@ struct CoreOperations {
         var bytes = 0
         for _ in 0..<count {
             var writer = SharedFrameWriter([.json, .protobuf])
-            writer.append(.message(message))
+            writer.append(message)
             let frame = writer.frame(.messages, keptSeqs: 8...8)
             bytes += (frame.json?.count ?? 0) + (frame.protobuf?.count ?? 0)
         }

@@ -72,7 +72,7 @@ final class EphemeralRooms: RoomRouter {
                 .reply(
                     session, request: request,
                     .success(.send(SendResult(messageID: message.messageID, time: Self.time, place: .kept(seq: seq))))))
-            answers.writer.append(.message(message))
+            answers.writer.append(message)
             answers.seqs = (answers.seqs?.lowerBound ?? seq)...seq
         default:
             answers.outputs.append(
