@@ -96,22 +96,22 @@ extension RoomActor {
     {
         if let given = operation.change {
             let change = withdrawing(consume given)
-            let proposed = ProposedCommand(
-                proposal(change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous)))
-            if answerRepeat(proposed.content, at: now) { return }
+            // One reference only when it is handed on: what is asked of it here would be asked of a copy.
+            let made = proposal(change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
+            if answerRepeat(made, at: now) { return }
             if let refusal = call.refusal { throw refusal }
             if let wait = call.overRateMs {
                 throw ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
             }
-            try requireTarget(of: proposed.content, at: now)
+            try requireTarget(of: made, at: now)
             guard let lookup = lookup(of: change, call) else {
                 // Nothing more is asked about most messages.
-                if !moderates, case .post = proposed.content.command.body { return propose(proposed) }
-                if let ready = try moderated(proposed.content, holding: visitor.key, at: now) { propose(consume ready) }
+                if !moderates, case .post = made.command.body { return propose(ProposedCommand(made)) }
+                if let ready = try moderated(made, holding: visitor.key, at: now) { propose(consume ready) }
                 return
             }
-            try requireMayLookUp(for: proposed.content.command)
-            return propose(proposed.content, after: lookup, holding: visitor.key, at: now)
+            try requireMayLookUp(for: made.command)
+            return propose(made, after: lookup, holding: visitor.key, at: now)
         }
         switch operation {
         case .exit:

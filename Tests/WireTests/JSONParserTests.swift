@@ -117,6 +117,27 @@ private func code(_ json: [UInt8]) -> ErrorCode? {
         #expect(code(#"{"number":"1"}"#) == .badParameter)
     }
 
+    /// The reader looks at several bytes at once: each place counts, and each length.
+    @Test(arguments: ["#", "!", "]", "é"])
+    func `finds what is special at every place of strings of every length`(filler: String) throws {
+        for special in [#"\n"#, #"\\"#, #"\""#, #"\u0001"#, "€", "😀", "\u{7F}", " ", "#"] {
+            for before in 0...17 {
+                for after in 0...17 {
+                    let (head, tail) = (
+                        String(repeating: filler, count: before), String(repeating: filler, count: after)
+                    )
+                    let said = [#"\n"#: "\n", #"\\"#: "\\", #"\""#: "\"", #"\u0001"#: "\u{1}"][special] ?? special
+                    let json = #"{"text":"\#(head)\#(special)\#(tail)","integer":7}"#
+                    #expect(try probe(json) == Probe(text: head + said + tail, integer: 7))
+                    // As it is, each control character and each wrong escape is refused, wherever it stands.
+                    for wrong in ["\u{0}", "\n", "\u{1F}", #"\x"#] {
+                        #expect(code(#"{"text":"\#(head)\#(wrong)\#(tail)"}"#) == .malformed)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `reads strings with all escapes, NUL and bidirectional marks`() throws {
         #expect(
             try probe(#"{"text":"\u0000\u202e\ud83d\ude00\u00e9\/\b\f\n\r\t\"\\"}"#).text

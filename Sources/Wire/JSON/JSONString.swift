@@ -11,9 +11,14 @@ enum JSONString {
         var position = start
         var isEscaped = false
         while position < text.count {
-            if text.count - position >= 8, isPlain(text.loadUnaligned(fromByteOffset: position, as: UInt64.self)) {
-                position += 8
-                continue
+            if text.count - position >= 8 {
+                let special = special(
+                    UInt64(littleEndian: text.loadUnaligned(fromByteOffset: position, as: UInt64.self)))
+                guard special != 0 else {
+                    position += 8
+                    continue
+                }
+                position += special.trailingZeroBitCount / 8
             }
             let byte = text[position]
             if byte == UInt8(ascii: "\"") { return .valid(end: position, isEscaped: isEscaped) }
@@ -34,14 +39,18 @@ enum JSONString {
         return .invalid(at: position, "a string without end")
     }
 
-    /// Whether eight bytes are ASCII, and none of them ends a string, begins an escape or is a control character.
-    private static func isPlain(_ bytes: UInt64) -> Bool {
-        let (ones, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-        // A top bit is set where a byte is below `bound`, and maybe in bytes above that one.
-        func below(_ bound: UInt64, _ bytes: UInt64) -> UInt64 { (bytes &- ones &* bound) & ~bytes }
-        let quote = bytes ^ ones &* UInt64(UInt8(ascii: "\""))
-        let backslash = bytes ^ ones &* UInt64(UInt8(ascii: "\\"))
-        return (bytes | below(0x20, bytes) | below(1, quote) | below(1, backslash)) & tops == 0
+    /// The top bit of each byte that is no ASCII, ends a string, begins an escape or is a control character. Bytes above the
+    /// first of them may be marked for nothing.
+    private static func special(_ bytes: UInt64) -> UInt64 { (escaped(bytes) | bytes) & 0x8080_8080_8080_8080 }
+
+    /// The top bit of each byte that may not stand in a string as it is: those below 0x20, a quotation mark and a backslash.
+    /// Bytes above the first of them may be marked for nothing, by a carry.
+    static func escaped(_ bytes: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        // With bit 1 turned, a quotation mark, 0x22, is below 0x21 like those below 0x20, and no other byte is.
+        let below = (bytes ^ (ones &* 0x02)) &- ones &* 0x21
+        let backslash = (bytes ^ (ones &* 0x5C)) &- ones
+        return (below | backslash) & ~bytes & 0x8080_8080_8080_8080
     }
 
     /// The position after the escape that begins at `position`, or nil for a wrong one. A pair of surrogates is one

@@ -87,17 +87,12 @@ public struct JSONWriter: FieldWalker, ByteWriter {
     /// The next byte from `place` on that may not stand in a string as it is; the end, if there is none. Eight bytes at a
     /// time, of which few have one.
     private static func nextEscaped(_ utf8: UnsafeBufferPointer<UInt8>, from place: Int) -> Int {
-        let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
         let bytes = UnsafeRawBufferPointer(utf8)
         var place = place
         while place &+ 8 <= utf8.count {
-            let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-            // Each has its high bit set for a byte below 0x20, a quotation mark or a backslash; bytes from 0x80 on are left
-            // out. With bit 1 turned, a quotation mark, 0x22, is below 0x21 like those below 0x20, and no other byte is.
-            // One that is none of them may follow a carry: the loop below looks again.
-            let below = (word ^ (ones &* 0x02)) &- ones &* 0x21
-            let slashes = (word ^ (ones &* 0x5C)) &- ones
-            if (below | slashes) & ~word & highs != 0 { break }
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            let escaped = JSONString.escaped(word)
+            if escaped != 0 { return place &+ escaped.trailingZeroBitCount / 8 }
             place &+= 8
         }
         while place < utf8.count {
