@@ -328,37 +328,45 @@ public struct CommandFacts: Sendable, Hashable {
         set { if rare != nil || newValue != 0 { change { $0.keepDeletedSeconds = newValue } } }
     }
 
-    /// Changes the rare facts: made anew, since other copies of these facts may have the same reference.
-    private mutating func change(_ body: (inout RareFacts.Fields) -> Void) {
-        var fields = rare?.fields ?? RareFacts.Fields()
+    /// All of these facts at once. Each change makes them anew: to change or to visit several, take this first.
+    public var rareParts: RareCommandFacts {
+        get { rare?.fields ?? RareCommandFacts() }
+        set { rare = newValue == RareCommandFacts() ? nil : RareFacts(newValue) }
+    }
+
+    private mutating func change(_ body: (inout RareCommandFacts) -> Void) {
+        var fields = rareParts
         body(&fields)
-        rare = fields == RareFacts.Fields() ? nil : RareFacts(fields)
+        rareParts = fields
     }
 }
 
-/// The facts that few commands need: one reference, so that a command is small wherever it is copied.
+/// The facts of ``CommandFacts`` that few commands need. Their meaning stands there.
+public struct RareCommandFacts: Sendable, Hashable {
+    public var names: [UserID: Profile] = [:]
+    public var recalled: [RecallTarget] = []
+    public var delivered: Int64?
+    public var copies: [Message] = []
+    public var original: OriginalMessage?
+    public var amended: Message?
+    public var keptSince: Timestamp?
+    public var hold: HoldPolicy?
+    public var owesByRow = false
+    public var mediaID: String?
+    public var sharedUploads: [SharedUpload] = []
+    public var addressHash: UInt64?
+    public var addressBarSeconds: Int64 = 0
+    public var pollKey: PollKey?
+    public var keepDeletedSeconds: Int64 = 0
+
+    public init() {}
+}
+
+/// One reference, so that a command is small wherever it is copied.
 private final class RareFacts: Sendable, Hashable {
-    struct Fields: Sendable, Hashable {
-        var names: [UserID: Profile] = [:]
-        var recalled: [RecallTarget] = []
-        var delivered: Int64?
-        var copies: [Message] = []
-        var original: OriginalMessage?
-        var amended: Message?
-        var keptSince: Timestamp?
-        var hold: HoldPolicy?
-        var owesByRow = false
-        var mediaID: String?
-        var sharedUploads: [SharedUpload] = []
-        var addressHash: UInt64?
-        var addressBarSeconds: Int64 = 0
-        var pollKey: PollKey?
-        var keepDeletedSeconds: Int64 = 0
-    }
+    let fields: RareCommandFacts
 
-    let fields: Fields
-
-    init(_ fields: Fields) { self.fields = fields }
+    init(_ fields: RareCommandFacts) { self.fields = fields }
 
     static func == (one: RareFacts, other: RareFacts) -> Bool { one === other || one.fields == other.fields }
 

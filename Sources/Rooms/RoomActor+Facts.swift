@@ -77,8 +77,10 @@ extension RoomActor {
         complete.erasuresBefore = facts.erasuresBefore
         var senders = Set(facts.targets.compactMap(\.sender))
         if let sender = facts.amended?.from?.user { senders.insert(sender) }
-        for sender in senders {
-            complete.command.facts.names[sender] = presence.profile(of: sender)
+        if !senders.isEmpty {
+            var names = complete.command.facts.names
+            for sender in senders { names[sender] = presence.profile(of: sender) }
+            complete.command.facts.names = names
         }
         complete = claimAmended(of: complete)
         if let ready = try moderated(complete, holding: key, at: context.now()) {

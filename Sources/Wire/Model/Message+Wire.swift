@@ -26,15 +26,18 @@ extension MessageFields {
         try walker.optional(7, "from", &from)
         try Self.walk(&body, isRecalled: isRecalled, &walker)
         try walker.defaulted(50, "priority", &priority, default: .normal)
-        let isPlain = !W.isDecoding && !W.describesSchema && !hasRareParts
-        if !isPlain { try walker.repeated(51, "mentions", &mentions) }
-        try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
-        if !isPlain {
-            try walker.repeated(53, "to", &to)
-            try walker.optional(54, "ext", &ext)
-            try walker.optional(Self.replyNumber, "replyTo", &replyTo)
-            try walker.optional(Self.editedAtNumber, "editedAt", &editedAt)
+        guard W.isDecoding || W.describesSchema || hasRareParts else {
+            return try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
         }
+        // A copy of each, since to set one makes all of them anew.
+        var rare = (mentions: mentions, to: to, ext: ext, replyTo: replyTo, editedAt: editedAt)
+        try walker.repeated(51, "mentions", &rare.mentions)
+        try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
+        try walker.repeated(53, "to", &rare.to)
+        try walker.optional(54, "ext", &rare.ext)
+        try walker.optional(Self.replyNumber, "replyTo", &rare.replyTo)
+        try walker.optional(Self.editedAtNumber, "editedAt", &rare.editedAt)
+        if W.isDecoding { (mentions, to, ext, replyTo, editedAt) = rare }
     }
 }
 

@@ -85,35 +85,44 @@ extension CommandFacts: WireMessage {
         try walker.required(4, "queueElementsMax", &queueElementsMax)
         try walker.required(5, "recallWindowSeconds", &recallWindowSeconds)
         try walker.required(6, "highPerSecondMax", &highPerSecondMax)
-        let isPlain = !W.isDecoding && !W.describesSchema && !hasRareParts
-        if !isPlain {
-            var list: [NamedProfile] = []
-            if !W.isDecoding, !names.isEmpty {
-                list = names.map { NamedProfile(user: $0.key, profile: $0.value) }.sorted { $0.user < $1.user }
-            }
-            try walker.repeated(7, "names", &list)
-            if W.isDecoding { names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
-            try walker.repeated(8, "recalled", &recalled)
-            try walker.optional(9, "delivered", &delivered)
-            try walker.repeated(10, "copies", &copies)
+        guard W.isDecoding || W.describesSchema || hasRareParts else { return try walkMiddle(&walker) }
+        // A copy, since to set one of them makes all anew.
+        var rare = rareParts
+        var list: [NamedProfile] = []
+        if !W.isDecoding, !rare.names.isEmpty {
+            list = rare.names.map { NamedProfile(user: $0.key, profile: $0.value) }.sorted { $0.user < $1.user }
         }
+        try walker.repeated(7, "names", &list)
+        if W.isDecoding { rare.names = Dictionary(list.map { ($0.user, $0.profile) }, uniquingKeysWith: { $1 }) }
+        try walker.repeated(8, "recalled", &rare.recalled)
+        try walker.optional(9, "delivered", &rare.delivered)
+        try walker.repeated(10, "copies", &rare.copies)
+        try walkMiddle(&walker)
+        if !W.isDecoding || walker.mayHaveMore { try Self.walkEnd(of: &rare, &walker) }
+        if W.isDecoding { rareParts = rare }
+    }
+
+    /// Visits what stands between the rare facts.
+    private mutating func walkMiddle<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         // Entries of before robots have none.
         try walker.defaulted(11, "robotsMax", &robotsMax, default: RoomPolicy.robotsMaxDefault)
         try walker.defaulted(20, "webhook", &webhook, default: false)
-        if isPlain || W.isDecoding && !walker.mayHaveMore { return }
-        try walker.optional(21, "addressHash", &addressHash)
-        try walker.defaulted(22, "addressBarSeconds", &addressBarSeconds, default: 0)
-        try walker.defaulted(23, "keepDeletedSeconds", &keepDeletedSeconds, default: 0)
-        try walker.optional(24, "original", &original)
-        try walker.optional(25, "keptSince", &keptSince)
-        var stored = amended.map { StoredMessage(message: $0) }
+    }
+
+    private static func walkEnd<W: FieldWalker>(of rare: inout RareCommandFacts, _ walker: inout W) throws(ChatError) {
+        try walker.optional(21, "addressHash", &rare.addressHash)
+        try walker.defaulted(22, "addressBarSeconds", &rare.addressBarSeconds, default: 0)
+        try walker.defaulted(23, "keepDeletedSeconds", &rare.keepDeletedSeconds, default: 0)
+        try walker.optional(24, "original", &rare.original)
+        try walker.optional(25, "keptSince", &rare.keptSince)
+        var stored = rare.amended.map { StoredMessage(message: $0) }
         try walker.optional(26, "amended", &stored)
-        try walker.optional(27, "pollKey", &pollKey)
-        try walker.optional(29, "hold", &hold)
-        try walker.optional(30, "mediaId", &mediaID)
-        try walker.repeated(31, "sharedUploads", &sharedUploads)
-        try walker.defaulted(40, "owesByRow", &owesByRow, default: false)
-        if W.isDecoding { amended = stored?.message }
+        try walker.optional(27, "pollKey", &rare.pollKey)
+        try walker.optional(29, "hold", &rare.hold)
+        try walker.optional(30, "mediaId", &rare.mediaID)
+        try walker.repeated(31, "sharedUploads", &rare.sharedUploads)
+        try walker.defaulted(40, "owesByRow", &rare.owesByRow, default: false)
+        if W.isDecoding { rare.amended = stored?.message }
     }
 }
 

@@ -27,7 +27,7 @@ public protocol FieldWalker {
     static var describesSchema: Bool { get }
     /// Whether values over their limits are refused: for input from outside, not for what the cluster wrote itself.
     var enforcesLimits: Bool { get }
-    /// Whether a reader may have fields that no visit has found. A walk need not visit the rest when there are none.
+    /// Whether a reader may have fields that a later visit finds. A walk need not visit the rest when there are none.
     var mayHaveMore: Bool { get }
 
     /// A field that must be there.
