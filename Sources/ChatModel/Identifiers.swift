@@ -5,8 +5,10 @@ enum AppName {
 
     static func isValid(_ text: String) -> Bool {
         let utf8 = text.utf8
-        guard !utf8.isEmpty, utf8.count <= bytesMax, text != ".", text != ".." else { return false }
-        return utf8.allSatisfy(isAllowed)
+        guard !utf8.isEmpty, utf8.count <= bytesMax else { return false }
+        if utf8.count <= 2, utf8.allSatisfy({ $0 == UInt8(ascii: ".") }) { return false }
+        // Read where the bytes lie: the view's own steps cost several times as much, and each command names three.
+        return utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isAllowed) } ?? utf8.allSatisfy(isAllowed)
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {

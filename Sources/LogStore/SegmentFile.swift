@@ -2,17 +2,34 @@ import Consensus
 import SQLite
 
 /// A file of segments. It holds one segment after the other: when nothing in it is needed any more, the next one is
-/// written over it, because a sync of bytes in a file that does not grow is the cheapest.
+/// written over it, because a sync of bytes that are written over others is the cheapest. A new one is filled with zeros
+/// first, for the same reason.
 final class SegmentFile {
     static let prefix = "log.segment."
     let number: Int
     let file: PlainFile
     /// The segment that it holds; nil: none that counts.
     var segment: UInt32?
+    /// Up to where it has been filled with zeros; nil: it need not be, because it has been written before.
+    var filled: Int?
 
     init(_ number: Int, _ configuration: LogStoreConfiguration) throws(SQLiteError) {
         self.number = number
         file = try PlainFile(path: Self.path(number, configuration.directory), vfs: configuration.vfs)
+    }
+
+    /// Takes the space of a new file, which is filled by and by.
+    func reserve(_ bytes: Int) {
+        file.reserve(bytes)
+        filled = 0
+    }
+
+    /// Fills a part of it with zeros, before it is used.
+    func fill(_ bytes: Int, of size: Int) {
+        guard let start = filled else { return }
+        let end = min(size, start + bytes)
+        file.fillWithZeros(start..<end)
+        filled = end < size ? end : nil
     }
 
     static func path(_ number: Int, _ directory: String) -> String { "\(directory)/\(prefix)\(number)" }

@@ -45,6 +45,8 @@ final class SegmentHome: LogHome {
     private static let moveBytesMax = 1 << 20
     /// Rows of the table that are deleted between two transactions.
     private static let clearedRows = 512
+    /// Zeros that a new file gets between two transactions: less than a tenth of a millisecond.
+    private static let fillBytes = 128 << 10
     /// Files that are kept for the next segments; what is beyond is removed.
     private static let freeFilesMax = 2
 
@@ -191,6 +193,7 @@ final class SegmentHome: LogHome {
         if prepared.start == 0 {
             free.removeFirst()
             prepared.file.segment = prepared.segment
+            prepared.file.filled = nil
             segments.append(Segment(number: prepared.segment, file: prepared.file, used: 0))
         }
         segments[segments.count - 1].used = prepared.start + record.bytes.count
@@ -252,9 +255,12 @@ final class SegmentHome: LogHome {
         let taken = Set(segments.map(\.file.number))
         let number = (0...).first { !taken.contains($0) } ?? 0
         let file = try SegmentFile(number, configuration)
-        file.file.reserve(configuration.segmentBytes)
+        file.reserve(configuration.segmentBytes)
         free.append(file)
     }
+
+    /// The next file is new, and nothing has been written to it: zeros would destroy a record whose commit failed.
+    private var isFillDue: Bool { free.first?.filled != nil && !isInDoubt }
 
     private var isSpareDue: Bool {
         free.isEmpty && segments.last.map { $0.used > configuration.segmentBytes / 2 } ?? false
@@ -262,7 +268,7 @@ final class SegmentHome: LogHome {
     private var isTableDone: Bool { tableHasRows && tableNeeds.count == 0 && !segments.isEmpty }
     private var hasTooMany: Bool { removed != nil || (free.count > Self.freeFilesMax && !isInDoubt) }
 
-    var isTidyDue: Bool { isTableDone || isSpareDue || hasTooMany }
+    var isTidyDue: Bool { isTableDone || isSpareDue || isFillDue || hasTooMany }
 
     func tidy() throws(SQLiteError) {
         if isTableDone {
@@ -270,6 +276,8 @@ final class SegmentHome: LogHome {
             freeSegments()
         } else if isSpareDue {
             try makeFile()
+        } else if isFillDue {
+            free[0].fill(Self.fillBytes, of: configuration.segmentBytes)
         } else if hasTooMany {
             try finishRemoval()
             guard free.count > Self.freeFilesMax, let file = free.popFirst() else { return }

@@ -1,4 +1,5 @@
 import CSQLite
+import CShims
 import Glibc
 
 /// A file beside a database that is no database: read, written and synced by the same VFS, so that what holds for the
@@ -129,6 +130,23 @@ public final class PlainFile {
         let handle = Glibc.open(path, O_WRONLY | O_CLOEXEC)
         guard handle >= 0 else { return }
         _ = posix_fallocate(handle, 0, size)
+        Glibc.close(handle)
+    }
+
+    /// Writes zeros where nobody has written yet, and has the system begin to bring them to the disk: a sync of bytes that
+    /// are written over others changes nothing about the file, and that of bytes written into reserved space does.
+    /// Nothing waits for the disk, and nothing is durable by it. Only a hint: it may write nothing.
+    ///
+    /// - Parameter range: in front of no byte that has been written.
+    public func fillWithZeros(_ range: Range<Int>) {
+        let handle = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+        guard handle >= 0 else { return }
+        let zeros = [UInt8](repeating: 0, count: min(range.count, Self.pieceBytes))
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.pieceBytes) {
+            let count = min(Self.pieceBytes, range.upperBound - start)
+            guard Glibc.pwrite(handle, zeros, count, off_t(start)) == count else { break }
+        }
+        _ = chatroom_begin_writing(handle, Int64(range.lowerBound), Int64(range.count))
         Glibc.close(handle)
     }
 

@@ -55,6 +55,40 @@ import WaitTestKit
         store.close()
     }
 
+    /// Where the first hole of a file is; its size when it has none. Space that is only reserved is a hole.
+    private func hole(_ name: String) throws -> Int {
+        let file = open(directory.path + "/" + name, O_RDONLY)
+        defer { close(file) }
+        return Int(lseek(file, 0, 4))  // SEEK_HOLE
+    }
+
+    /// Where a file system knows no holes this can't fail.
+    @Test func `a new file is full of zeros before it is used, and a record that was written is not filled over`()
+        async throws
+    {
+        var options = configuration(directory, create: true)
+        options.segmentBytes = 1 << 20
+        let store = try LogStore.open(options)
+        var index: UInt64 = 0
+        func save() async throws {
+            index += 1
+            try await store.save(GroupSave(group: groupA, entries: [entry(index, bytes: 60_000)]))
+        }
+        // Up to the middle: the next file is made, and filled between saves and while nobody saves.
+        while try !directory.names().contains("log.segment.1") { try await save() }
+        try await poll("the next file is filled") { try hole("log.segment.1") == 1 << 20 }
+        #expect(try directory.bytes("log.segment.1").allSatisfy { $0 == 0 })
+        // Into that file, and into the one behind it, which is used before it is filled.
+        while try !directory.names().contains("log.segment.2") { try await save() }
+        for _ in 0..<12 { try await save() }
+        store.close()
+        options.create = false
+        let again = try LogStore.open(options)
+        #expect(try again.restored(groupA).lastIndex == index)
+        #expect(try again.restored(groupA).recent == entries(1...index, bytes: 60_000))
+        again.close()
+    }
+
     // MARK: - Conversion
 
     private func makeTable(_ options: LogStoreConfiguration) async throws {

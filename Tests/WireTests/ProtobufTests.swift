@@ -62,6 +62,91 @@ import Testing
         #expect(try read([0x08, 5, 0x18, 6, 0x28, 7]) == [true, true, true, true])
     }
 
+    @Test func `tells whether a field with a lesser number may come`() throws {
+        try ([0x10, 5, 0x38, 6] as [UInt8]).withUnsafeBytes { bytes in
+            var reader = try ProtobufReader(bytes, enforcesLimits: false)
+            #expect(!reader.mayHave(before: 2) && reader.mayHave(before: 3))
+            var two: UInt64?
+            try reader.optional(2, "two", &two)
+            #expect(two == 5 && !reader.mayHave(before: 7) && reader.mayHave(before: 8))
+            var seven: UInt64?
+            try reader.optional(7, "seven", &seven)
+            #expect(seven == 6 && !reader.mayHave(before: .max))
+        }
+        // Not in order: each may come.
+        try ([0x38, 6, 0x10, 5] as [UInt8]).withUnsafeBytes { bytes in
+            let reader = try ProtobufReader(bytes, enforcesLimits: false)
+            #expect(reader.mayHave(before: 2))
+        }
+    }
+
+    /// Numbers of one, two and three bytes, values of all wire types, fields that nobody asks for and fields that come
+    /// several times; in order or not.
+    @Test func `finds of each number the last field, as a model of it does`() throws {
+        var samples = Samples()
+        let numbers = [1, 2, 3, 15, 16, 17, 2_047, 2_048, 3_000]
+        for _ in 0..<3_000 {
+            var fields: [(number: Int, value: UInt64?, bytes: [UInt8])] = (0..<samples.int(0...8)).map { _ in
+                let number = numbers[samples.int(0...numbers.count - 1)]
+                // Numbers of one field are of one type.
+                if number % 2 == 0 {
+                    return (number, UInt64(1) << UInt64(samples.int(0...63)) | UInt64(samples.int(0...200)), [])
+                }
+                let count = samples.int(0...9) == 0 ? samples.int(120...140) : samples.int(0...20)
+                return (number, nil, (0..<count).map { _ in UInt8(samples.int(0...255)) })
+            }
+            if samples.int(0...3) > 0 { fields.sort { $0.number < $1.number } }
+            var bytes: [UInt8] = []
+            for field in fields {
+                if let value = field.value {
+                    Varint.append(UInt64(field.number) << 3, to: &bytes)
+                    Varint.append(value, to: &bytes)
+                } else {
+                    Varint.append(UInt64(field.number) << 3 | 2, to: &bytes)
+                    Varint.append(UInt64(field.bytes.count), to: &bytes)
+                    bytes += field.bytes
+                }
+            }
+            let asked = numbers.filter { _ in samples.int(0...3) > 0 }
+            try bytes.withUnsafeBytes { bytes in
+                var reader = try ProtobufReader(bytes, enforcesLimits: false)
+                for number in asked {
+                    let expected = fields.last { $0.number == number }
+                    if number % 2 == 0 {
+                        var value: UInt64?
+                        try reader.optional(number, "number", &value)
+                        #expect(value == expected?.value, "\(number) of \(fields)")
+                    } else if samples.int(0...1) == 0 {
+                        var value: [UInt8]?
+                        try reader.optional(number, "number", &value)
+                        #expect(value == expected?.bytes, "\(number) of \(fields)")
+                    } else {
+                        var values: [[UInt8]] = []
+                        try reader.repeated(number, "number", &values)
+                        #expect(
+                            values == fields.filter { $0.number == number }.map(\.bytes), "\(number) of \(fields)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `takes for UTF-8 what the standard library does, wherever it stands`() {
+        let pieces: [[UInt8]] = [
+            [0xC2, 0x80], [0xE4, 0xB8, 0xAD], [0xF0, 0x9F, 0x98, 0x80], [0xC3], [0x80], [0xFF], [0xE4, 0xB8],
+            [0xED, 0xA0, 0x80], [0xC0, 0xAF],
+        ]
+        for length in 0...26 {
+            let plain = [UInt8](repeating: 0x61, count: length)
+            #expect(plain.withUnsafeBytes { UTF8Check.isValid($0) })
+            for (piece, place) in pieces.flatMap({ piece in (0...length).map { (piece, $0) } }) {
+                let text = Array(plain[..<place]) + piece + Array(plain[place...])
+                let expected = String(validating: text, as: UTF8.self) != nil
+                #expect(text.withUnsafeBytes { UTF8Check.isValid($0) } == expected, "\(text)")
+            }
+        }
+    }
+
     @Test func `refuses strings that are not UTF-8 and values of another wire type`() {
         #expect(code([0x08, 0x01, 14 << 3 | 2, 0x03, 0x0A, 0x01, 0xFF]) == .malformed)
         #expect(code([0x08, 0x01, 14 << 3 | 2, 0x02, 0x08, 0x01]) == .badParameter)

@@ -21,11 +21,32 @@ package enum UTF8Check {
 
     /// Whether the whole of `text` is valid.
     package static func isValid(_ text: UnsafeRawBufferPointer) -> Bool {
+        if text.count < 8 {
+            var all: UInt8 = 0
+            for byte in text { all |= byte }
+            return all < 0x80 || isValid(text, from: 0)
+        }
+        // Eight bytes at a time; the last ones once more.
+        let last = text.count - 8
         var position = 0
+        while position < last {
+            guard isASCII(text, at: position) else { return isValid(text, from: position) }
+            position += 8
+        }
+        return isASCII(text, at: last) || isValid(text, from: position)
+    }
+
+    /// Whether eight bytes are.
+    @inline(__always)
+    private static func isASCII(_ text: UnsafeRawBufferPointer, at position: Int) -> Bool {
+        text.loadUnaligned(fromByteOffset: position, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
+    }
+
+    /// The same of what begins at `start`, which is no tail of a sequence.
+    private static func isValid(_ text: UnsafeRawBufferPointer, from start: Int) -> Bool {
+        var position = start
         while position < text.count {
-            if text.count - position >= 8,
-                text.loadUnaligned(fromByteOffset: position, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
-            {
+            if text.count - position >= 8, isASCII(text, at: position) {
                 position += 8
             } else if text[position] < 0x80 {
                 position += 1

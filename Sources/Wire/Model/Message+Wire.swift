@@ -25,6 +25,8 @@ extension MessageFields {
         try walker.required(6, "time", &time)
         try walker.optional(7, "from", &from)
         try Self.walk(&body, isRecalled: isRecalled, &walker)
+        // Most messages have nothing else.
+        if W.isDecoding, !walker.mayHaveMore { return }
         try walker.defaulted(50, "priority", &priority, default: .normal)
         guard W.isDecoding || W.describesSchema || hasRareParts else {
             return try walker.defaulted(52, "mentionAll", &mentionAll, default: false)
@@ -117,6 +119,8 @@ extension MessageDraft: WireMessage {
             throw ChatError(.badParameter, "type NOTIFICATION is for the room only", field: "type")
         }
         try body.walk(type: type, &walker)
+        // Most drafts have nothing else.
+        if W.isDecoding, !walker.mayHaveMore { return }
         try walker.defaulted(50, "priority", &priority, default: .normal)
         try walker.repeated(51, "mentions", &mentions, itemsMax: Limits.mentionedUsers)
         try walker.defaulted(52, "mentionAll", &mentionAll, default: false)

@@ -3,11 +3,25 @@ import ChatModel
 /// One field of a message; it may not outlive the reading.
 public struct ProtobufValue {
     @usableFromInline let wireType: ProtobufWireType
-    /// The number of a varint or of a fixed field.
-    let number: UInt64
+    @usableFromInline let enforcesLimits: Bool
+    /// The number of a varint or of a fixed field; how many bytes a length-delimited one has.
+    @usableFromInline let number: UInt64
+    /// Where the bytes of a length-delimited field begin. Two words less than a buffer beside the number: values are
+    /// handed over for each field.
+    @usableFromInline let start: UnsafeRawPointer?
+
+    @inline(__always)
+    init(_ wireType: ProtobufWireType, number: UInt64, start: UnsafeRawPointer? = nil, enforcesLimits: Bool) {
+        self.wireType = wireType
+        self.enforcesLimits = enforcesLimits
+        self.number = number
+        self.start = start
+    }
+
     /// The content of a length-delimited field.
-    let content: UnsafeRawBufferPointer
-    let enforcesLimits: Bool
+    @usableFromInline var content: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: start, count: Int(truncatingIfNeeded: number))
+    }
 
     @usableFromInline
     func varint() throws(ChatError) -> UInt64 {
@@ -52,16 +66,14 @@ public struct ProtobufReader: FieldWalker {
 
     public let enforcesLimits: Bool
     private let bytes: UnsafeRawBufferPointer
-    private var position = 0
     private var isAscending = true
-    /// The field at `position`, when it has been looked at, and its end; else its number is 0.
-    private var upcoming = (
-        number: UInt64(0),
-        value: ProtobufValue(
-            wireType: .varint, number: 0, content: UnsafeRawBufferPointer(start: nil, count: 0), enforcesLimits: false),
-        end: 0
-    )
-    /// Fields of lesser numbers do not come any more. Most fields of most messages are absent, and are told by this.
+    /// Where the upcoming field's tag begins, when fields ascend; all before it has been passed.
+    private var position = 0
+    /// The upcoming field's tag, and where it ends.
+    private var tag: UInt64 = 0
+    private var tagEnd = 0
+    /// The number of the upcoming field, beyond all when there is none. Fields of lesser numbers do not come any more:
+    /// most fields of most messages are absent, and are told by this. 0 where fields do not ascend.
     @usableFromInline var least: UInt64 = 0
 
     /// Checks the framing of the whole message, without going into nested ones.
@@ -83,11 +95,34 @@ public struct ProtobufReader: FieldWalker {
         guard isAscending || count <= Self.unorderedFieldsMax else {
             throw .malformed("not accepted: more than \(Self.unorderedFieldsMax) fields out of order")
         }
+        if isAscending { look() }
     }
 
     /// Moves behind the field at `position`.
     /// - Returns: its number; 0 if there is no whole one.
+    @inline(__always)
     private static func skip(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> UInt64 {
+        // Nearly all fields have a number below 16, and a value below 128 or a length below it.
+        let left = bytes.count - position
+        if left >= 2 {
+            let tag = bytes[position], second = bytes[position + 1]
+            if tag | second < 0x80, tag >= 8 {
+                switch tag & 7 {
+                case 0:
+                    position += 2
+                    return UInt64(tag >> 3)
+                case 2 where Int(second) <= left - 2:
+                    position += 2 + Int(second)
+                    return UInt64(tag >> 3)
+                default: break
+                }
+            }
+        }
+        return skipAny(bytes, at: &position)
+    }
+
+    @inline(never)
+    private static func skipAny(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> UInt64 {
         guard let tag = Varint.read(bytes, at: &position), isNumber(tag >> 3) else { return 0 }
         var length: UInt64
         switch ProtobufWireType(tag: tag) {
@@ -108,39 +143,34 @@ public struct ProtobufReader: FieldWalker {
 
     private static func isNumber(_ number: UInt64) -> Bool { number > 0 && number < 1 << 29 }
 
-    /// The field at `position`, or nil if there is no whole one.
-    private static func next(_ bytes: UnsafeRawBufferPointer, at position: inout Int, enforcesLimits: Bool) -> (
-        number: UInt64, value: ProtobufValue
-    )? {
-        guard let tag = Varint.read(bytes, at: &position), isNumber(tag >> 3),
-            let wireType = ProtobufWireType(tag: tag)
-        else { return nil }
-        var number: UInt64 = 0
-        var content = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// The value behind a tag, and moves behind it; nil if there is no whole one.
+    @inline(__always)
+    private static func value(
+        of tag: UInt64, _ bytes: UnsafeRawBufferPointer, at position: inout Int, enforcesLimits: Bool
+    ) -> ProtobufValue? {
+        guard let wireType = ProtobufWireType(tag: tag) else { return nil }
         switch wireType {
         case .varint:
-            guard let value = Varint.read(bytes, at: &position) else { return nil }
-            number = value
+            guard let number = Varint.read(bytes, at: &position) else { return nil }
+            return ProtobufValue(.varint, number: number, enforcesLimits: enforcesLimits)
         case .fixed64:
             guard bytes.count - position >= 8 else { return nil }
-            number = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            let number = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             position += 8
+            return ProtobufValue(.fixed64, number: number, enforcesLimits: enforcesLimits)
         case .fixed32:
             guard bytes.count - position >= 4 else { return nil }
-            number = UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
+            let number = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))
             position += 4
+            return ProtobufValue(.fixed32, number: UInt64(number), enforcesLimits: enforcesLimits)
         case .lengthDelimited:
             guard let length = Varint.read(bytes, at: &position), length <= UInt64(bytes.count - position) else {
                 return nil
             }
-            let count = Int(truncatingIfNeeded: length)
-            content = UnsafeRawBufferPointer(start: bytes.baseAddress?.advanced(by: position), count: count)
-            position += count
+            let start = bytes.baseAddress?.advanced(by: position)
+            position += Int(truncatingIfNeeded: length)
+            return ProtobufValue(.lengthDelimited, number: length, start: start, enforcesLimits: enforcesLimits)
         }
-        return (
-            tag >> 3,
-            ProtobufValue(wireType: wireType, number: number, content: content, enforcesLimits: enforcesLimits)
-        )
     }
 
     /// Whether a message has a field of that number, in front of whatever is broken in it.
@@ -154,20 +184,19 @@ public struct ProtobufReader: FieldWalker {
         return false
     }
 
-    /// Whether fields are left that no visit has passed; also where fields do not ascend, and each visit begins anew.
     public var mayHaveMore: Bool { !isAscending || position < bytes.count }
+
+    public func mayHave(before number: Int) -> Bool { least < UInt64(truncatingIfNeeded: number) }
 
     /// Calls `body` with each field of that number, in order.
     @usableFromInline
     mutating func forEach(_ number: Int, _ body: (ProtobufValue) throws(ChatError) -> Void) throws(ChatError) {
-        if !isAscending { rewind() }
-        while look() {
-            if upcoming.number == UInt64(number) {
-                try body(upcoming.value)
-            } else if isAscending, upcoming.number > UInt64(number) {
-                return
-            }
-            pass()
+        let number = UInt64(truncatingIfNeeded: number)
+        guard isAscending else { return try forEachOfAll(number, body) }
+        while least <= number {
+            let isWanted = least == number
+            guard let value = pass() else { return }
+            if isWanted { try body(value) }
         }
     }
 
@@ -176,39 +205,68 @@ public struct ProtobufReader: FieldWalker {
         UInt64(truncatingIfNeeded: number) < least ? nil : search(number)
     }
 
+    /// Of several fields of that number the last one counts.
     @usableFromInline
     mutating func search(_ number: Int) -> ProtobufValue? {
-        var found: ProtobufValue?
-        if !isAscending { rewind() }
-        while look() {
-            if upcoming.number == UInt64(number) {
-                found = upcoming.value
-            } else if isAscending, upcoming.number > UInt64(number) {
-                break
-            }
-            pass()
+        let number = UInt64(truncatingIfNeeded: number)
+        // Nearly always it is the upcoming field, and alone.
+        guard least == number, let value = pass() else { return search(number, found: nil) }
+        return least == number ? search(number, found: value) : value
+    }
+
+    @inline(never)
+    private mutating func search(_ number: UInt64, found: ProtobufValue?) -> ProtobufValue? {
+        var found = found
+        guard isAscending else {
+            forEachOfAll(number) { found = $0 }
+            return found
+        }
+        while least <= number {
+            let isWanted = least == number
+            guard let value = pass() else { return nil }
+            if isWanted { found = value }
         }
         return found
     }
 
-    /// - Returns: whether there is an upcoming field.
-    private mutating func look() -> Bool {
-        if upcoming.number > 0 { return true }
-        guard position < bytes.count else {
-            if isAscending { least = .max }
-            return false
-        }
+    /// Looks at the tag at `position`.
+    @inline(__always)
+    private mutating func look() {
         var end = position
-        guard let field = Self.next(bytes, at: &end, enforcesLimits: enforcesLimits) else { return false }
-        upcoming = (field.number, field.value, end)
-        if isAscending { least = field.number }
-        return true
+        guard let next = Varint.read(bytes, at: &end) else {
+            (position, least) = (bytes.count, .max)
+            return
+        }
+        (tag, tagEnd, least) = (next, end, next >> 3)
     }
 
-    private mutating func pass() { (position, upcoming.number) = (upcoming.end, 0) }
+    /// Moves behind the upcoming field, which is there.
+    /// - Returns: its value; nil for a broken one, of which `init` has shown that there is none.
+    @inline(__always)
+    private mutating func pass() -> ProtobufValue? {
+        var end = tagEnd
+        guard let value = Self.value(of: tag, bytes, at: &end, enforcesLimits: enforcesLimits) else {
+            (position, least) = (bytes.count, .max)
+            return nil
+        }
+        position = end
+        look()
+        return value
+    }
 
-    /// Only where fields do not ascend.
-    private mutating func rewind() { (position, upcoming.number) = (0, 0) }
+    /// Calls `body` with each field of that number, where fields do not ascend.
+    @inline(never)
+    private func forEachOfAll<Failure: Error>(
+        _ number: UInt64, _ body: (ProtobufValue) throws(Failure) -> Void
+    ) throws(Failure) {
+        var position = 0
+        while position < bytes.count {
+            guard let tag = Varint.read(bytes, at: &position),
+                let value = Self.value(of: tag, bytes, at: &position, enforcesLimits: enforcesLimits)
+            else { return }
+            if tag >> 3 == number { try body(value) }
+        }
+    }
 
     @inlinable
     func read<V: WireValue>(_ value: ProtobufValue, _ name: StaticString, _ limit: FieldLimit) throws(ChatError)
@@ -290,9 +348,7 @@ public struct ProtobufReader: FieldWalker {
                 throw .malformed("not protobuf: a broken packed field")
             }
             try body(
-                ProtobufValue(
-                    wireType: .varint, number: number, content: UnsafeRawBufferPointer(start: nil, count: 0),
-                    enforcesLimits: packed.enforcesLimits))
+                ProtobufValue(.varint, number: number, enforcesLimits: packed.enforcesLimits))
         }
     }
 

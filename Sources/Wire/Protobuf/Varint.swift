@@ -27,8 +27,14 @@ public enum Varint {
         return readLong(bytes, at: &position)
     }
 
+    @inline(never)
     @usableFromInline
     static func readLong(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> UInt64? {
+        // Tags and lengths of two bytes are the rest, nearly.
+        if position >= 0, bytes.count - position >= 2, bytes[position] >= 0x80, bytes[position + 1] < 0x80 {
+            defer { position += 2 }
+            return UInt64(bytes[position] & 0x7F) | UInt64(bytes[position + 1]) << 7
+        }
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while position >= 0, position < bytes.count {

@@ -85,7 +85,14 @@ extension CommandFacts: WireMessage {
         try walker.required(4, "queueElementsMax", &queueElementsMax)
         try walker.required(5, "recallWindowSeconds", &recallWindowSeconds)
         try walker.required(6, "highPerSecondMax", &highPerSecondMax)
-        guard W.isDecoding || W.describesSchema || hasRareParts else { return try walkMiddle(&walker) }
+        let hasFirst = W.isDecoding ? walker.mayHave(before: Self.firstRareEnd) : W.describesSchema || hasRareParts
+        guard hasFirst else {
+            try walkMiddle(&walker)
+            guard W.isDecoding, walker.mayHaveMore else { return }
+            var rare = RareCommandFacts()
+            try Self.walkEnd(of: &rare, &walker)
+            return rareParts = rare
+        }
         // A copy, since to set one of them makes all anew.
         var rare = rareParts
         var list: [NamedProfile] = []
@@ -101,6 +108,9 @@ extension CommandFacts: WireMessage {
         if !W.isDecoding || walker.mayHaveMore { try Self.walkEnd(of: &rare, &walker) }
         if W.isDecoding { rareParts = rare }
     }
+
+    /// Rare facts of lesser numbers come first.
+    private static let firstRareEnd = 11
 
     /// Visits what stands between the rare facts.
     private mutating func walkMiddle<W: FieldWalker>(_ walker: inout W) throws(ChatError) {

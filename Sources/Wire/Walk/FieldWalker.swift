@@ -29,6 +29,9 @@ public protocol FieldWalker {
     var enforcesLimits: Bool { get }
     /// Whether a reader may have fields that a later visit finds. A walk need not visit the rest when there are none.
     var mayHaveMore: Bool { get }
+    /// Whether a reader may have fields with numbers from the last visit's to below this one. A walk need not visit those
+    /// between when there are none.
+    func mayHave(before number: Int) -> Bool
 
     /// A field that must be there.
     mutating func required<V: WireValue>(_ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit)
@@ -80,6 +83,7 @@ public protocol FieldWalker {
 
 extension FieldWalker {
     public var mayHaveMore: Bool { true }
+    public func mayHave(before number: Int) -> Bool { true }
 
     public mutating func encoded(_ number: Int, _ name: StaticString, _ bytes: [UInt8]) {
         preconditionFailure("what is encoded already is only written")

@@ -8,7 +8,7 @@ import Wire
 @main
 struct CoreOperations {
     static let operations: [(name: String, run: @Sendable (Int) -> Int)] = [
-        ("apply", apply), ("encode", encode), ("sample", sample), ("enqueue", enqueue), ("wait", wait),
+        ("apply", apply), ("encode", encode), ("follow", follow), ("sample", sample), ("enqueue", enqueue), ("wait", wait),
     ]
 
     static func main() {
@@ -53,6 +53,23 @@ struct CoreOperations {
                 ).count
         }
         return effects
+    }
+
+    /// A member's message as a follower gets it: the log's entry, whose command is read anew.
+    private static func follow(_ count: Int) -> Int {
+        let actor = Actor.member(id(UserID("user-7")), Profile(nick: "nick"), anonymous: false)
+        let command = Command(
+            id: CommandID(scope: "user-7", text: "client-7"), room: id(RoomID("room")), actor: actor,
+            body: .post(MessageDraft(body: .text(String(repeating: "x", count: 200)))))
+        let entry = LogCodec.encode(command, time: time)
+        var found = 0
+        for _ in 0..<count {
+            do throws(WireError) {
+                let (command, _) = try LogCodec.decode(entry)
+                if command.id != nil { found += 1 }
+            } catch { preconditionFailure(error.message) }
+        }
+        return found
     }
 
     private static func message(_ number: Int) -> Message {
