@@ -38,8 +38,39 @@ public final class ShardStorage: Sendable {
     public static func open(
         _ shard: ShardID, directory: String, pool: StoragePool, configuration: StorageConfiguration
     ) throws(StorageError) -> ShardStorage {
+        try beginOpening(shard, directory: directory, pool: pool, configuration: configuration).wait()
+    }
+
+    /// Opens several, on all writers' threads at once: each waits for syncs of its own. Blocks.
+    ///
+    /// - Throws: the error of the first that can't be opened; the others are open.
+    public static func open(
+        _ shards: [(shard: ShardID, directory: String)], pool: StoragePool, configuration: StorageConfiguration
+    ) throws(StorageError) -> [ShardStorage] {
+        let openings = shards.map {
+            beginOpening($0.shard, directory: $0.directory, pool: pool, configuration: configuration)
+        }
+        var storages: [ShardStorage] = []
+        for opening in openings { storages.append(try opening.wait()) }
+        return storages
+    }
+
+    private struct Opening {
+        var storage: ShardStorage
+        var failure: StorageThread.Asked<StorageError?>
+
+        func wait() throws(StorageError) -> ShardStorage {
+            guard let failure = failure.wait() else { throw StorageError(.closed, "the storage threads have ended") }
+            if let failure { throw failure }
+            return storage
+        }
+    }
+
+    private static func beginOpening(
+        _ shard: ShardID, directory: String, pool: StoragePool, configuration: StorageConfiguration
+    ) -> Opening {
         let storage = ShardStorage(shard, directory: directory, pool: pool, configuration: configuration)
-        let failure: StorageError?? = storage.writerThread.ask { worker in
+        let failure: StorageThread.Asked<StorageError?> = storage.writerThread.begin { worker in
             do {
                 worker.writers[storage.number] = try ShardWriter(
                     number: storage.number, directory: directory, configuration: configuration, state: storage.state,
@@ -51,9 +82,7 @@ public final class ShardStorage: Sendable {
                 return StorageError(any: error)
             }
         }
-        guard let failure else { throw StorageError(.closed, "the storage threads have ended") }
-        if let failure { throw failure }
-        return storage
+        return Opening(storage: storage, failure: failure)
     }
 
     /// A number for a snapshot, which no other one of the pool has.

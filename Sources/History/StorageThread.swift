@@ -46,8 +46,17 @@ final class StorageThread: Sendable {
     /// Jobs whose time has not come.
     var timerCount: Int { state.withLock { $0.dues.count } }
 
-    /// Runs `job` and returns its value. Blocks; not from a storage thread of the same pool, except as said there.
-    func ask<Value: Sendable>(_ job: @escaping @Sendable (StorageWorker) -> Value) -> Value? {
+    /// The value of a job that was asked for.
+    struct Asked<Value: Sendable>: Sendable {
+        /// nil: the thread has ended.
+        fileprivate let answer: Monitor<Value??>?
+
+        /// Blocks; not from a storage thread of the same pool, except as said where it was asked.
+        func wait() -> Value? { answer?.wait { $0 } }
+    }
+
+    /// Has `job` run, for somebody who waits for its value later.
+    func begin<Value: Sendable>(_ job: @escaping @Sendable (StorageWorker) -> Value) -> Asked<Value> {
         let answer = Monitor<Value??>(nil)
         let isAsked = state.update { state in
             guard !state.isStopping else { return false }
@@ -57,8 +66,11 @@ final class StorageThread: Sendable {
             }
             return true
         }
-        return isAsked ? answer.wait { $0 } : nil
+        return Asked(answer: isAsked ? answer : nil)
     }
+
+    /// Runs `job` and returns its value. Blocks; not from a storage thread of the same pool, except as said there.
+    func ask<Value: Sendable>(_ job: @escaping @Sendable (StorageWorker) -> Value) -> Value? { begin(job).wait() }
 
     /// Ends the thread after the jobs that wait; timers are dropped. Blocks.
     func stop() {

@@ -23,6 +23,8 @@ protocol LogHome: AnyObject {
     func touch(_ logs: [GroupID: GroupEntries]) throws(SQLiteError)
     /// The entry at a place; nil when it is not what was written.
     func entry(at place: EntryPlace, of group: GroupID) throws(SQLiteError) -> Entry?
+    /// Lets go of what was kept in memory for those who ask for all entries at a start.
+    func startIsOver()
     /// Work of the files that takes no transaction is due.
     var isTidyDue: Bool { get }
     /// Does a part of it.

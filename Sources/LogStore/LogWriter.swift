@@ -97,6 +97,8 @@ final class LogWriter {
         let interval = probeInterval
         guard refusal == nil, .now - lastProbe >= interval else { return }
         lastProbe = .now
+        // The first one comes seconds after the log was opened; what has not been asked for by then is read from the files.
+        home.startIsOver()
         let path = LogOpening.probePath(configuration.directory)
         let bytes = [UInt8](repeating: 0x55, count: Self.probeBytes)
         do throws(SQLiteError) {

@@ -17,6 +17,7 @@ final class SegmentHome: LogHome {
     /// Files for the next segments, in the order in which they are used: the oldest content first, so that the numbers
     /// of those that are left have no gaps, whenever a crash comes.
     private var free: Fifo<SegmentFile>
+    private var opened: OpenedSegments
     /// A file whose removal has failed. Until it is gone no other one is written anew, for the same reason.
     private var removed: SegmentFile?
     private var tableNeeds: SegmentNeeds
@@ -52,13 +53,15 @@ final class SegmentHome: LogHome {
 
     init(
         _ configuration: LogStoreConfiguration, store: UInt64, table: LogTable, logs: [GroupID: GroupEntries],
-        segments: [Segment] = [], free: [SegmentFile] = [], sequence: UInt64 = 1
+        segments: [Segment] = [], free: [SegmentFile] = [], opened: OpenedSegments = OpenedSegments(),
+        sequence: UInt64 = 1
     ) throws(SQLiteError) {
         self.configuration = configuration
         self.store = store
         self.table = table
         self.segments = segments
         self.free = Fifo(free)
+        self.opened = opened
         self.sequence = sequence
         tableNeeds = SegmentNeeds()
         tableHasRows = try table.hasRows()
@@ -232,9 +235,12 @@ final class SegmentHome: LogHome {
 
     func entry(at place: EntryPlace, of group: GroupID) throws(SQLiteError) -> Entry? {
         if place.isInTable { return try table.entry(row: place.start, group: group) }
+        if let entry = opened.entry(at: place, of: group) { return entry }
         let file = segments[Int(place.segment - first)].file.file
         return try file.readAll(Int(place.length), at: Int(place.start)).flatMap { SegmentRecord.entry($0, of: group) }
     }
+
+    func startIsOver() { opened = OpenedSegments() }
 
     // MARK: - Files
 

@@ -142,11 +142,13 @@ struct SegmentOpening {
         let bytes = try files.reduce(0) { $0 + (try $1.file.size()) }
         let replay = LogReplay(entriesMax: rows.count + bytes / SegmentRecord.entryHeaderBytes)
         var segments: [Segment] = []
+        var opened = OpenedSegments()
         var sequence = firsts[first] ?? 0
         for (place, file) in used.enumerated() {
             let next = place + 1 < used.count ? used[place + 1].segment : nil
             let segment = try read(
-                file, sequence: &sequence, end: next.flatMap { firsts[$0] }, replay, rows: place == 0 ? rows : [])
+                file, sequence: &sequence, end: next.flatMap { firsts[$0] }, replay, rows: place == 0 ? rows : [],
+                &opened)
             segments.append(segment)
         }
         let logs = try replay.logs()
@@ -154,14 +156,15 @@ struct SegmentOpening {
         // Those that never held one first.
         let free = files.filter { !isUsed.contains($0.number) }.sorted { ($0.segment ?? 0) < ($1.segment ?? 0) }
         let home = try SegmentHome(
-            configuration, store: store, table: table, logs: logs, segments: segments, free: free, sequence: sequence)
+            configuration, store: store, table: table, logs: logs, segments: segments, free: free, opened: opened,
+            sequence: sequence)
         return (home, logs)
     }
 
     /// - Parameter end: the number of the next segment's first record; nil: this is the last one.
     private mutating func read(
         _ file: SegmentFile, sequence: inout UInt64, end: UInt64?, _ replay: LogReplay,
-        rows: [(group: GroupID, header: EntryHeader, row: Int64)]
+        rows: [(group: GroupID, header: EntryHeader, row: Int64)], _ opened: inout OpenedSegments
     ) throws -> Segment {
         guard let number = file.segment, firsts[number] == sequence else {
             throw LogDamage("segment \(file.segment ?? 0) does not begin where the one before it ends")
@@ -192,6 +195,7 @@ struct SegmentOpening {
             // the disk (see `FileSystem.rewrite`). All before it was synced before it was written.
             repairs.append((file, Array(all[last..<offset]), last))
         }
+        opened.keep(number, all[..<offset])
         return Segment(number: number, file: file, used: offset)
     }
 

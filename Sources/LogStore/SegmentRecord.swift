@@ -179,10 +179,12 @@ struct SegmentRecord {
 
     /// The entry at a place, from the bytes there; nil when they are not what was written.
     static func entry(_ bytes: [UInt8], of group: GroupID) -> Entry? {
-        bytes.withUnsafeBytes { bytes in
-            var reader = SegmentReader(bytes)
-            guard let found = reader.entry(of: group), reader.isAtEnd else { return nil }
-            return Entry(index: found.index, term: found.term, kind: found.kind, payload: Array(found.payload))
-        }
+        bytes.withUnsafeBytes { entry($0, of: group) }
+    }
+
+    static func entry(_ bytes: UnsafeRawBufferPointer, of group: GroupID) -> Entry? {
+        var reader = SegmentReader(bytes)
+        guard let found = reader.entry(of: group), reader.isAtEnd else { return nil }
+        return Entry(index: found.index, term: found.term, kind: found.kind, payload: Array(found.payload))
     }
 }

@@ -29,6 +29,8 @@ final class TableHome: LogHome {
     }
 
     var hasUpkeep: Bool { !useless.isEmpty }
+    func startIsOver() {}
+
     var uselessEntries: Int { useless.count }
 
     func prepare(

@@ -191,10 +191,9 @@ public final class ChatroomNode: Service, Sendable {
                 options.search = SearchConfiguration(text: RoomHost.searchedText)
                 options.search?.isAhead = configuration.isSearchAhead
             }
-            return try (0..<shardMap.shardCount).map {
-                try ShardStorage.open(
-                    ShardID($0), directory: directory.shard($0), pool: pool, configuration: options)
-            }
+            return try ShardStorage.open(
+                (0..<shardMap.shardCount).map { (ShardID($0), directory.shard($0)) }, pool: pool,
+                configuration: options)
         } catch {
             throw NodeError(.storage, "the rooms' storage can't be opened: \(error)")
         }

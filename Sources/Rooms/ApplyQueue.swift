@@ -17,7 +17,7 @@ struct ApplyQueue {
     /// Whether nothing is applied before that room is loaded.
     func isHeldUp(by room: RoomID) -> Bool {
         guard let first else { return false }
-        return (try? LogCodec.decode(first.payload))?.0.room == room
+        return LogCodec.room(of: first.payload) == room
     }
 
     mutating func append(contentsOf committed: [Entry]) { entries.append(contentsOf: committed) }
@@ -35,7 +35,7 @@ struct ApplyQueue {
         while fetched < entries.count {
             let entry = entries[fetched]
             fetched += 1
-            if entry.kind == .command, let room = try? LogCodec.decode(entry.payload).0.room { return room }
+            if entry.kind == .command, let room = LogCodec.room(of: entry.payload) { return room }
         }
         return nil
     }

@@ -1,6 +1,7 @@
 import Consensus
 import StorageTestKit
 import Testing
+import WaitTestKit
 
 @testable import LogStore
 
@@ -300,5 +301,45 @@ import Testing
             #expect(try reopened.restored(groupA).recent == entries(1...4))
             reopened.close()
         }
+    }
+
+    /// A start asks for all entries of all groups, one by one. They are in memory for the first seconds, and not longer.
+    @Test func `entries that were read at the opening are not read again before the first probe`() async throws {
+        var options = configuration(directory, create: true)
+        let store = try LogStore.open(options)
+        for index in 1...600 as ClosedRange<UInt64> {
+            try await store.save([
+                GroupSave(group: groupA, entries: [entry(index, bytes: 300)]),
+                GroupSave(group: groupB, entries: [entry(index, bytes: 20)]),
+            ])
+        }
+        store.close()
+        options.create = false
+        options.probeInterval = .seconds(3_600)
+        var again = try LogStore.open(options)
+        try await again.save(GroupSave(group: groupA, entries: [entry(601, bytes: 300)]))
+        let files = try directory.names().filter { $0.hasPrefix(SegmentFile.prefix) }
+        #expect(files.count > 3)
+        let former = try files.map { (name: $0, bytes: try directory.bytes($0)) }
+        for file in former { try directory.write([UInt8](repeating: 0, count: file.bytes.count), to: file.name) }
+        #expect(try await again.entries(groupA, 1...600) == entries(1...600, bytes: 300))
+        #expect(try again.restored(groupB).recent == entries(1...600))
+        // What has come since is only on the disk.
+        await #expect(throws: LogStoreError.self) { try await again.entries(groupA, 601...601) }
+        for file in former { try directory.write(file.bytes, to: file.name) }
+        again.close()
+
+        options.probeInterval = .milliseconds(20)
+        again = try LogStore.open(options)
+        try await poll("the memory is given back") {
+            for file in former { try directory.write([UInt8](repeating: 0, count: file.bytes.count), to: file.name) }
+            defer { for file in former { try? directory.write(file.bytes, to: file.name) } }
+            do throws(LogStoreError) { _ = try await again.entries(groupA, 1...600) } catch {
+                return error.code == .corrupt
+            }
+            return false
+        }
+        #expect(try await again.entries(groupA, 1...601) == entries(1...601, bytes: 300))
+        again.close()
     }
 }

@@ -242,6 +242,7 @@ import Testing
     @Test func `that are not what was written are corrupt`() {
         for bytes in [[], [0xFF], [0x1A, 0x01, 0x72], [0x30, 0x63]] as [[UInt8]] {
             #expect(throws: WireError.self) { try LogCodec.decode(bytes) }
+            #expect(LogCodec.room(of: bytes) == (bytes == [0x1A, 0x01, 0x72] ? RoomID("r") : nil))
             #expect(throws: WireError.self) { try HistoryCodec.decode(bytes) }
             #expect(throws: WireError.self) { try CatalogueCodec.decode(kind: .room, bytes) }
             #expect(throws: WireError.self) { try CatalogueCodec.decode(kind: .command, bytes) }

@@ -80,6 +80,7 @@ import Testing
                 let (read, stamp) = try LogCodec.decode(bytes)
                 #expect(read == command && stamp == time, "SEED=\(SeededGenerator.seed)")
                 #expect(LogCodec.encode(read, time: stamp) == bytes)
+                #expect(LogCodec.room(of: bytes) == command.room)
             }
         }
     }

@@ -52,6 +52,21 @@ import Testing
         #expect(transport.sent.map(\.server) == ["a:1", "b:2"])
     }
 
+    @Test func `a question waits less long for a node while another can be asked, and a change does not`() async throws
+    {
+        let silent = Result<HTTPAnswer, HTTPFailure>.failure(HTTPFailure(nothingSent: false, message: "a:1 was silent"))
+        let answer = Result<HTTPAnswer, HTTPFailure>.success(HTTPAnswer(200, "{}"))
+        let question = ScriptedTransport([silent, silent, answer])
+        _ = try await client(question, servers: ["a:1", "b:2", "c:3"]).call("GET", ["rooms"])
+        #expect(question.sent.map(\.call.timeoutSeconds) == [5, 5, 15])
+        let patient = ScriptedTransport([silent, answer])
+        _ = try await client(patient).call("GET", ["rooms"], timeoutSeconds: 60)
+        #expect(patient.sent.map(\.call.timeoutSeconds) == [60, 60])
+        let change = ScriptedTransport([silent, answer])
+        _ = try await client(change).call("POST", ["rooms"], idempotencyKey: "i")
+        #expect(change.sent.map(\.call.timeoutSeconds) == [15, 15])
+    }
+
     @Test func `a change without a key is not repeated once it was sent, with a key it is`() async throws {
         let lost = Result<HTTPAnswer, HTTPFailure>.failure(HTTPFailure(nothingSent: false, message: "a:1 was lost"))
         let transport = ScriptedTransport([lost, .success(HTTPAnswer(200, "{}"))])

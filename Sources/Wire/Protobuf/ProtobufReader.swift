@@ -205,7 +205,7 @@ public struct ProtobufReader: FieldWalker {
         UInt64(truncatingIfNeeded: number) < least ? nil : search(number)
     }
 
-    /// Of several fields of that number the last one counts.
+    /// The last one counts where there are several fields of that number.
     @usableFromInline
     mutating func search(_ number: Int) -> ProtobufValue? {
         let number = UInt64(truncatingIfNeeded: number)

@@ -12,6 +12,11 @@ public enum LogCodec {
         let entry = try stored(StoredCommand.self, bytes, "log entry")
         return (entry.command, entry.time)
     }
+
+    /// The room that an entry's command is for, at a tenth of the price of the command; nil for what is none.
+    public static func room(of bytes: [UInt8]) -> RoomID? {
+        (try? stored(RoomOfCommand.self, bytes, "log entry"))?.room
+    }
 }
 
 /// Values of catalogue rows: protobuf, see `stored.proto`. Equal values have equal bytes.

@@ -9,14 +9,26 @@ struct StoredCommand: WireMessage {
         StoredCommand(time: .blank, command: Command(id: nil, room: .blank, actor: .system, body: .expire))
     }
     static var schemaName: String { "LogEntry" }
+    fileprivate static let roomNumber = 3
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.shown(1, "time", &time)
         try walker.optional(2, "id", &command.id)
-        try walker.required(3, "room", &command.room)
+        try walker.required(Self.roomNumber, "room", &command.room)
         try walker.required(4, "actor", &command.actor)
         try walker.required(5, "facts", &command.facts)
         try command.body.walk(&walker)
+    }
+}
+
+/// The room of a ``StoredCommand``, alone.
+struct RoomOfCommand: WireMessage {
+    var room: RoomID
+
+    static var blank: RoomOfCommand { RoomOfCommand(room: .blank) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        try walker.required(StoredCommand.roomNumber, "room", &room)
     }
 }
 

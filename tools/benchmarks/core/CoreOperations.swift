@@ -8,7 +8,8 @@ import Wire
 @main
 struct CoreOperations {
     static let operations: [(name: String, run: @Sendable (Int) -> Int)] = [
-        ("apply", apply), ("encode", encode), ("follow", follow), ("sample", sample), ("enqueue", enqueue), ("wait", wait),
+        ("apply", apply), ("encode", encode), ("follow", follow), ("sample", sample), ("enqueue", enqueue),
+        ("wait", wait),
     ]
 
     static func main() {

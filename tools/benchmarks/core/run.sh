@@ -11,7 +11,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 # shellcheck source=tools/benchmarks/lib.sh
 . "$root/tools/benchmarks/lib.sh"
 
-operations=(apply encode sample enqueue wait deliver) update=''
+operations=(apply encode follow sample enqueue wait deliver) update=''
 arguments_help="[OPERATION ...] of ${operations[*]} (all)"
 flag update 'writes thresholds.txt: what is measured, and a tenth'
 read_options "$@"
@@ -76,11 +76,12 @@ for operation in "${operations[@]}"; do
     case $operation in
     apply) count apply 2000 ;;
     encode) count encode 2000 ;;
+    follow) count follow 2000 ;;
     sample) count sample 20000 ;;
     enqueue) count enqueue 100000 ;;
     wait) count wait 20000 ;;
     deliver) deliver 200 5 ;;
-    *) fail "unknown operation $operation: there are apply, encode, sample, enqueue, wait and deliver." 2 ;;
+    *) fail "unknown operation $operation: there are apply, encode, follow, sample, enqueue, wait and deliver." 2 ;;
     esac
 done
 progress

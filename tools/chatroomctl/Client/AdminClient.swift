@@ -73,7 +73,8 @@ package struct AdminClient: Sendable {
     /// A call without authorization that answers text, such as `/healthz`.
     package func plain(_ path: String, of server: String) async throws(CommandFailure) -> HTTPAnswer {
         do {
-            return try await transport.send(HTTPCall(target: path), to: server)
+            return try await transport.send(
+                HTTPCall(target: path, timeoutSeconds: NetworkTransport.patienceSeconds), to: server)
         } catch {
             throw CommandFailure(.unreachable, error.message)
         }
@@ -81,7 +82,15 @@ package struct AdminClient: Sendable {
 
     private func send(_ call: HTTPCall, repeatable: Bool) async throws(CommandFailure) -> HTTPAnswer {
         var complaints: [String] = []
-        for server in target.servers {
+        for (place, server) in target.servers.enumerated() {
+            var call = call
+            // A node that stands still takes connections and says nothing. A question that another can be asked as well
+            // does not wait long for it.
+            if place + 1 < target.servers.count, call.method == "GET",
+                call.timeoutSeconds == NetworkTransport.timeoutSeconds
+            {
+                call.timeoutSeconds = NetworkTransport.patienceSeconds
+            }
             do {
                 return try await transport.send(call, to: server)
             } catch {

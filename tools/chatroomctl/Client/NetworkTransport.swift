@@ -9,6 +9,8 @@ package struct NetworkTransport: HTTPTransport {
     private let client: HTTPClient
 
     package static let timeoutSeconds: Int64 = 15
+    /// For a question that costs a node nothing, and for one of which another node can be asked.
+    package static let patienceSeconds: Int64 = 5
     /// The largest answer that is taken: a page of the largest messages.
     private static let answerBytesMax = 64 << 20
 
@@ -74,7 +76,9 @@ package struct NetworkTransport: HTTPTransport {
             case .noConnection: "\(server) refused the connection"
             case .timeout:
                 "\(server) did not answer within \(error.nothingSent ? min(timeoutSeconds, seconds) : seconds) s"
-            case .connectionClosed: "\(server) closed the connection without an answer"
+            case .connectionClosed:
+                "\(server) closed the connection without an answer"
+                    + (server.hasPrefix("https://") ? "" : " (where it has TLS, write https:// before it)")
             case .notTrusted:
                 "\(server) has no TLS, or a certificate that is not trusted (--ca-file names others)"
             case .tooLarge: "\(server) gave an answer that is longer than \(answerBytesMax >> 20) MB"
