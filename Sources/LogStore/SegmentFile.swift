@@ -18,18 +18,15 @@ final class SegmentFile {
         file = try PlainFile(path: Self.path(number, configuration.directory), vfs: configuration.vfs)
     }
 
-    /// Takes the space of a new file, which is filled by and by.
-    func reserve(_ bytes: Int) {
-        file.reserve(bytes)
-        filled = 0
-    }
+    /// Takes the space of a new file, which is filled by and by. Where there is no such space it is not filled either: the
+    /// log takes what it needs as it grows.
+    func reserve(_ bytes: Int) { filled = file.reserve(bytes) ? 0 : nil }
 
     /// Fills a part of it with zeros, before it is used.
     func fill(_ bytes: Int, of size: Int) {
         guard let start = filled else { return }
         let end = min(size, start + bytes)
-        file.fillWithZeros(start..<end)
-        filled = end < size ? end : nil
+        filled = file.fillWithZeros(start..<end) && end < size ? end : nil
     }
 
     static func path(_ number: Int, _ directory: String) -> String { "\(directory)/\(prefix)\(number)" }

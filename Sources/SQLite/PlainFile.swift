@@ -125,12 +125,14 @@ public final class PlainFile {
 
     /// Takes space for so many bytes in all, so that later writes change nothing but the bytes: a sync of those is
     /// cheaper than one of a file that grows. Only a hint: it may take nothing.
-    public func reserve(_ size: Int) {
+    ///
+    /// - Returns: whether it has taken all of it.
+    public func reserve(_ size: Int) -> Bool {
         // By a handle of its own: the VFS has no call for it that does not write into every block.
         let handle = Glibc.open(path, O_WRONLY | O_CLOEXEC)
-        guard handle >= 0 else { return }
-        _ = posix_fallocate(handle, 0, size)
-        Glibc.close(handle)
+        guard handle >= 0 else { return false }
+        defer { Glibc.close(handle) }
+        return posix_fallocate(handle, 0, size) == 0
     }
 
     /// Writes zeros where nobody has written yet, and has the system begin to bring them to the disk: a sync of bytes that
@@ -138,16 +140,18 @@ public final class PlainFile {
     /// Nothing waits for the disk, and nothing is durable by it. Only a hint: it may write nothing.
     ///
     /// - Parameter range: in front of no byte that has been written.
-    public func fillWithZeros(_ range: Range<Int>) {
+    /// - Returns: whether it has written all of them.
+    public func fillWithZeros(_ range: Range<Int>) -> Bool {
         let handle = Glibc.open(path, O_WRONLY | O_CLOEXEC)
-        guard handle >= 0 else { return }
+        guard handle >= 0 else { return false }
+        defer { Glibc.close(handle) }
         let zeros = [UInt8](repeating: 0, count: min(range.count, Self.pieceBytes))
         for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.pieceBytes) {
             let count = min(Self.pieceBytes, range.upperBound - start)
-            guard Glibc.pwrite(handle, zeros, count, off_t(start)) == count else { break }
+            guard Glibc.pwrite(handle, zeros, count, off_t(start)) == count else { return false }
         }
         _ = chatroom_begin_writing(handle, Int64(range.lowerBound), Int64(range.count))
-        Glibc.close(handle)
+        return true
     }
 
     /// Removes a file that nobody has open; durable when this returns. Nothing happens when it is not there.

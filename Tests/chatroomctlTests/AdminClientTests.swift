@@ -58,7 +58,7 @@ import Testing
         let answer = Result<HTTPAnswer, HTTPFailure>.success(HTTPAnswer(200, "{}"))
         let question = ScriptedTransport([silent, silent, answer])
         _ = try await client(question, servers: ["a:1", "b:2", "c:3"]).call("GET", ["rooms"])
-        #expect(question.sent.map(\.call.timeoutSeconds) == [5, 5, 15])
+        #expect(question.sent.map(\.call.timeoutSeconds) == [8, 8, 15])
         let patient = ScriptedTransport([silent, answer])
         _ = try await client(patient).call("GET", ["rooms"], timeoutSeconds: 60)
         #expect(patient.sent.map(\.call.timeoutSeconds) == [60, 60])

@@ -71,10 +71,11 @@ package struct AdminClient: Sendable {
     }
 
     /// A call without authorization that answers text, such as `/healthz`.
-    package func plain(_ path: String, of server: String) async throws(CommandFailure) -> HTTPAnswer {
+    package func plain(
+        _ path: String, of server: String, timeoutSeconds: Int64 = NetworkTransport.timeoutSeconds
+    ) async throws(CommandFailure) -> HTTPAnswer {
         do {
-            return try await transport.send(
-                HTTPCall(target: path, timeoutSeconds: NetworkTransport.patienceSeconds), to: server)
+            return try await transport.send(HTTPCall(target: path, timeoutSeconds: timeoutSeconds), to: server)
         } catch {
             throw CommandFailure(.unreachable, error.message)
         }

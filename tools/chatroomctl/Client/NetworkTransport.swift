@@ -9,8 +9,11 @@ package struct NetworkTransport: HTTPTransport {
     private let client: HTTPClient
 
     package static let timeoutSeconds: Int64 = 15
-    /// For a question that costs a node nothing, and for one of which another node can be asked.
-    package static let patienceSeconds: Int64 = 5
+    /// For a question that another node can be asked as well. A node that lives may itself wait five seconds for one that does
+    /// not, and then answers.
+    package static let patienceSeconds: Int64 = 8
+    /// For a question that costs a node nothing: whether it lives, and serves.
+    package static let healthSeconds: Int64 = 5
     /// The largest answer that is taken: a page of the largest messages.
     private static let answerBytesMax = 64 << 20
 

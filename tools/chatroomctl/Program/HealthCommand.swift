@@ -80,8 +80,11 @@ struct HealthCommand: AsyncParsableCommand {
     private static func ask(_ node: ClusterFile.Node, _ client: AdminClient) async -> Report {
         var report = Report()
         do throws(CommandFailure) {
-            report.alive = try await client.plain("/healthz", of: node.api).status == 200
-            let answer = try await client.plain("/readyz", of: node.api)
+            func plain(_ path: String) async throws(CommandFailure) -> HTTPAnswer {
+                try await client.plain(path, of: node.api, timeoutSeconds: NetworkTransport.healthSeconds)
+            }
+            report.alive = try await plain("/healthz").status == 200
+            let answer = try await plain("/readyz")
             report.ready = answer.status == 200
             if !report.ready { report.reason = AdminClient.refusal(answer).message }
         } catch {
