@@ -10,7 +10,7 @@ final class SegmentFile {
     let file: PlainFile
     /// The segment that it holds; nil: none that counts.
     var segment: UInt32?
-    /// Up to where it has been filled with zeros; nil: it need not be, because it has been written before.
+    /// Up to where it has been filled with zeros; nil: it has been filled or written before, or has no space reserved.
     var filled: Int?
 
     init(_ number: Int, _ configuration: LogStoreConfiguration) throws(SQLiteError) {
