@@ -311,6 +311,7 @@ final class ShardWriter {
     func checkpointIfDue(on thread: StorageThread) throws(StorageError) {
         let isDue =
             changes.bytes >= configuration.catalogueBytesMax
+            || appliedIndex >= catalogue.appliedIndex + configuration.checkpointEntries
             || openFiles.values.contains { $0.unsyncedPages >= configuration.checkpointPages }
         if isDue, case .failure(let error) = checkpoint(retryingOn: thread), error.code == .restartNeeded {
             throw error

@@ -21,6 +21,9 @@ public struct StorageConfiguration: Sendable {
     public var catalogueBytesMax = 8 << 20
     /// Pages (4 KiB) of a day's write-ahead log, and of payloads beside it, at which a checkpoint begins by itself.
     public var checkpointPages = 4_000
+    /// Entries of the log since the last checkpoint at which one begins by itself: a start applies them again, which takes
+    /// some 40 ms.
+    public var checkpointEntries: UInt64 = 4_096
     /// Bytes of batches that go into one transaction.
     public var transactionBytesMax = 4 << 20
     /// Rows of one room that are written together and share a row of the file then (`BlockTable`), at least.

@@ -96,7 +96,6 @@ final class LoopHost {
         }
         loop.every(milliseconds: 100) { [unowned self] in
             isPulseDue = true
-            checkpointBusiest()
             for shard in shards.values {
                 shard.closeBarrageWindows()
                 shard.publishTotals()
@@ -307,17 +306,6 @@ final class LoopHost {
         nextCheckpoint = (nextCheckpoint + 1) % order.count
         shards[order[nextCheckpoint]]?.checkpoint()
     }
-
-    /// A start applies again what came after a shard's last checkpoint. Where that is much, the shard with the most does not
-    /// wait for its turn.
-    private func checkpointBusiest() {
-        let busiest = shards.values.max { $0.entriesBehindCheckpoint < $1.entriesBehindCheckpoint }
-        guard let busiest, busiest.entriesBehindCheckpoint >= Self.entriesBehindCheckpointMax else { return }
-        busiest.checkpoint()
-    }
-
-    /// They take some 40 ms to be applied.
-    private static let entriesBehindCheckpointMax: UInt64 = 4_096
 
     private func everySecond() {
         secondsSinceCleaning += 1

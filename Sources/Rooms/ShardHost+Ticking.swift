@@ -124,11 +124,6 @@ extension ShardHost {
         }
     }
 
-    /// So many entries would be applied again by a start; none while a checkpoint is under way.
-    var entriesBehindCheckpoint: UInt64 {
-        isCheckpointing || appliedIndex < checkpointedIndex ? 0 : appliedIndex - checkpointedIndex
-    }
-
     /// Everything applied so far goes to disk, and the log up to there away.
     func checkpoint() {
         guard !isCheckpointing, appliedIndex > checkpointedIndex else { return }

@@ -149,4 +149,21 @@ import Testing
         #expect(try await storage.loadRoom(try room("a")).catalogue.count == 100)
         #expect(storage.writtenIndex > 0)
     }
+
+    @Test func `a checkpoint begins by itself when a start would apply many entries again`() async throws {
+        let storage = try shard.open { $0.checkpointEntries = 40 }
+        defer { storage.close() }
+        for index in 1...39 as ClosedRange<UInt64> {
+            storage.write([try memberRow("a", "user\(index)", index: index)], applied: index)
+        }
+        #expect(try await storage.loadRoom(try room("a")).catalogue.count == 39)
+        #expect(storage.writtenIndex == 0)
+        storage.write([try memberRow("a", "user40", index: 40)], applied: 40)
+        #expect(try await storage.loadRoom(try room("a")).catalogue.count == 40)
+        #expect(storage.writtenIndex == 40 && storage.syncedIndex == 40)
+        // From there on it is counted anew.
+        storage.write([try memberRow("a", "user41", index: 79)], applied: 79)
+        #expect(try await storage.loadRoom(try room("a")).catalogue.count == 41)
+        #expect(storage.writtenIndex == 40)
+    }
 }

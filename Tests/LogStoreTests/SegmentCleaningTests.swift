@@ -55,14 +55,14 @@ import WaitTestKit
         store.close()
     }
 
-    /// Where the first hole of a file is; its size when it has none. Space that is only reserved is a hole.
+    /// The offset of a file's first hole; its size when it has none. Space that is only reserved is a hole.
     private func hole(_ name: String) throws -> Int {
         let file = open(directory.path + "/" + name, O_RDONLY)
         defer { close(file) }
         return Int(lseek(file, 0, 4))  // SEEK_HOLE
     }
 
-    /// Where a file system knows no holes this can't fail.
+    /// It can't fail on a file system that knows no holes.
     @Test func `a new file is full of zeros before it is used, and a record that was written is not filled over`()
         async throws
     {

@@ -324,7 +324,7 @@ import WaitTestKit
         for file in former { try directory.write([UInt8](repeating: 0, count: file.bytes.count), to: file.name) }
         #expect(try await again.entries(groupA, 1...600) == entries(1...600, bytes: 300))
         #expect(try again.restored(groupB).recent == entries(1...600))
-        // What has come since is only on the disk.
+        // The disk alone has the entry that came later.
         await #expect(throws: LogStoreError.self) { try await again.entries(groupA, 601...601) }
         for file in former { try directory.write(file.bytes, to: file.name) }
         again.close()

@@ -1,5 +1,4 @@
 import ChatModel
-import History
 import RoomCore
 import RoomProtocol
 import StorageTestKit
@@ -47,25 +46,6 @@ import Wire
             try await hosted.ask(hosted.call("ann", .operation(.exit(exit))))
             hours.withLock { $0 = 0 }
             try await isInMemory(0, hosted)
-        }
-    }
-
-    /// The round of checkpoints takes an hour here.
-    @Test func `a shard with many entries behind its checkpoint does not wait for its turn`() async throws {
-        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
-            try await hosted.createRoom()
-            try await hosted.ask(hosted.enter("ann"))
-            var kept = 0
-            for part in 0..<11 {
-                let calls = try (0..<400).map { try hosted.send("ann", "\(part)-\($0)") }
-                hosted.rooms.receive(calls)
-                for case let request? in calls.map(\.number) {
-                    if case .success = await hosted.told.answer(to: request) { kept += 1 }
-                }
-                if kept == 4_000 { #expect(hosted.storage.syncedIndex < 4_000) }
-            }
-            #expect(kept == 4_400)
-            try await poll("a checkpoint") { hosted.storage.syncedIndex >= 4_096 }
         }
     }
 }

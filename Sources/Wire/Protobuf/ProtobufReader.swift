@@ -6,8 +6,8 @@ public struct ProtobufValue {
     @usableFromInline let enforcesLimits: Bool
     /// The number of a varint or of a fixed field; how many bytes a length-delimited one has.
     @usableFromInline let number: UInt64
-    /// Where the bytes of a length-delimited field begin. Two words less than a buffer beside the number: values are
-    /// handed over for each field.
+    /// The first byte of a length-delimited field. A buffer beside the number would be two words more, and each field hands
+    /// its value over.
     @usableFromInline let start: UnsafeRawPointer?
 
     @inline(__always)
@@ -67,9 +67,9 @@ public struct ProtobufReader: FieldWalker {
     public let enforcesLimits: Bool
     private let bytes: UnsafeRawBufferPointer
     private var isAscending = true
-    /// Where the upcoming field's tag begins, when fields ascend; all before it has been passed.
+    /// The offset of the upcoming field's tag, when fields ascend; all before it has been passed.
     private var position = 0
-    /// The upcoming field's tag, and where it ends.
+    /// The upcoming field's tag, and its end.
     private var tag: UInt64 = 0
     private var tagEnd = 0
     /// The number of the upcoming field, beyond all when there is none. Fields of lesser numbers do not come any more:

@@ -97,16 +97,22 @@ extension CommandFacts: WireMessage {
         try walker.required(4, "queueElementsMax", &queueElementsMax)
         try walker.required(5, "recallWindowSeconds", &recallWindowSeconds)
         try walker.required(6, "highPerSecondMax", &highPerSecondMax)
-        let hasFirst = W.isDecoding ? walker.mayHave(before: Self.firstRareEnd) : W.describesSchema || hasRareParts
-        guard hasFirst else {
-            try walkMiddle(&walker)
-            guard W.isDecoding, walker.mayHaveMore else { return }
-            var rare = RareCommandFacts()
-            try Self.walkEnd(of: &rare, &walker)
-            return rareParts = rare
-        }
+        guard W.isDecoding || W.describesSchema || hasRareParts else { return try walkMiddle(&walker) }
         // A copy, since to set one of them makes all anew.
         var rare = rareParts
+        let visitsFirst = !W.isDecoding || walker.mayHave(before: Self.middleNumber)
+        if visitsFirst { try Self.walkFirst(of: &rare, &walker) }
+        try walkMiddle(&walker)
+        let visitsLast = !W.isDecoding || walker.mayHaveMore
+        if visitsLast { try Self.walkLast(of: &rare, &walker) }
+        if W.isDecoding, visitsFirst || visitsLast { rareParts = rare }
+    }
+
+    /// The first number of what stands between the rare facts.
+    private static let middleNumber = 11
+
+    private static func walkFirst<W: FieldWalker>(of rare: inout RareCommandFacts, _ walker: inout W) throws(ChatError)
+    {
         var list: [NamedProfile] = []
         if !W.isDecoding, !rare.names.isEmpty {
             list = rare.names.map { NamedProfile(user: $0.key, profile: $0.value) }.sorted { $0.user < $1.user }
@@ -116,22 +122,16 @@ extension CommandFacts: WireMessage {
         try walker.repeated(8, "recalled", &rare.recalled)
         try walker.optional(9, "delivered", &rare.delivered)
         try walker.repeated(10, "copies", &rare.copies)
-        try walkMiddle(&walker)
-        if !W.isDecoding || walker.mayHaveMore { try Self.walkEnd(of: &rare, &walker) }
-        if W.isDecoding { rareParts = rare }
     }
-
-    /// Rare facts of lesser numbers come first.
-    private static let firstRareEnd = 11
 
     /// Visits what stands between the rare facts.
     private mutating func walkMiddle<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         // Entries of before robots have none.
-        try walker.defaulted(11, "robotsMax", &robotsMax, default: RoomPolicy.robotsMaxDefault)
+        try walker.defaulted(Self.middleNumber, "robotsMax", &robotsMax, default: RoomPolicy.robotsMaxDefault)
         try walker.defaulted(20, "webhook", &webhook, default: false)
     }
 
-    private static func walkEnd<W: FieldWalker>(of rare: inout RareCommandFacts, _ walker: inout W) throws(ChatError) {
+    private static func walkLast<W: FieldWalker>(of rare: inout RareCommandFacts, _ walker: inout W) throws(ChatError) {
         try walker.optional(21, "addressHash", &rare.addressHash)
         try walker.defaulted(22, "addressBarSeconds", &rare.addressBarSeconds, default: 0)
         try walker.defaulted(23, "keepDeletedSeconds", &rare.keepDeletedSeconds, default: 0)

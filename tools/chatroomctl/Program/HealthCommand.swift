@@ -16,11 +16,9 @@ struct HealthCommand: AsyncParsableCommand {
             client.target.nodes.isEmpty
             ? client.target.servers.map { ClusterFile.Node(id: "", api: $0) } : client.target.nodes
         var table = Table(["NODE", "API", "ALIVE", "READY", "WHY NOT"])
-        var reports: [(node: ClusterFile.Node, report: Report)] = []
-        let answers = await Self.ask(nodes, client)
-        for (node, report) in zip(nodes, answers) {
+        let reports = zip(nodes, await Self.ask(nodes, client)).map { (node: $0, report: $1) }
+        for (node, report) in reports {
             table.add([node.id, node.api, report.alive ? "yes" : "no", report.ready ? "yes" : "no", report.reason])
-            reports.append((node, report))
         }
         common.show(.object(["nodes": .array(reports.map { $0.report.json($0.node) })])) { _ in table.lines() }
         if let failure = Self.verdict(reports) { throw failure }
