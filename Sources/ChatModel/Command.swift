@@ -297,6 +297,11 @@ public struct CommandFacts: Sendable, Hashable {
         get { rare?.fields.owesByRow ?? false }
         set { if rare != nil || newValue { change { $0.owesByRow = newValue } } }
     }
+    /// The webhook is still owed the messages of a room that is deleted: its history has them.
+    public var owesPast: Bool {
+        get { rare?.fields.owesPast ?? false }
+        set { if rare != nil || newValue { change { $0.owesPast = newValue } } }
+    }
     /// The ID of the place that a `registerUpload` asks for: `apply` knows no random numbers.
     public var mediaID: String? {
         get { rare?.fields.mediaID }
@@ -352,6 +357,7 @@ public struct RareCommandFacts: Sendable, Hashable {
     public var keptSince: Timestamp?
     public var hold: HoldPolicy?
     public var owesByRow = false
+    public var owesPast = false
     public var mediaID: String?
     public var sharedUploads: [SharedUpload] = []
     public var addressHash: UInt64?

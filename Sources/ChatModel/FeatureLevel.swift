@@ -63,6 +63,9 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// A row for each held message that the webhook is owed: the fact `owesByRow`, and the rows `owedHeld` that follow
     /// from it.
     case owedRows
+    /// Messages that a deleted room owes the webhook are delivered: the fact `owesPast`, and the life in the events that
+    /// are owed.
+    case owedPast
     /// Lives of history: the setting `historyDays` of a room, and files of other lives than the standard one.
     case lives
     /// Looking for messages: the operation `search`.
@@ -78,7 +81,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     public var level: FeatureLevel {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .seats, .pins, .amend, .tallies, .media, .sanctions,
-            .polls, .reports, .held, .owedRows, .lives, .search, .imports, .presence, .historyBlocks:
+            .polls, .reports, .held, .owedRows, .owedPast, .lives, .search, .imports, .presence, .historyBlocks:
             FeatureLevel(2)
         }
     }
@@ -86,7 +89,8 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Its name in the `features` of `connect`; nil for what clients need not know.
     public var clientName: String? {
         switch self {
-        case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .lives, .imports, .presence,
+        case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .owedPast, .lives, .imports,
+            .presence,
             .historyBlocks:
             nil
         case .seats: "seats"

@@ -237,6 +237,27 @@ public struct Message: Sendable, Hashable {
     public var isRecalled: Bool { storage.fields.isRecalled }
     /// Whether it shows something of the message that it answers.
     public var hasExcerpt: Bool { storage.fields.replyTo?.excerpt != nil }
+    /// The seq of the message of which it shows content: a reply quotes its original, and a 360 has what it was amended to.
+    /// Nil for most. Where that message was recalled, or has expired, nobody is given it (``withoutQuote``).
+    public var quotedSeq: UInt64? {
+        if hasExcerpt { return storage.fields.replyTo?.seq }
+        guard case .notification(let notification) = storage.fields.body,
+            case .amended(_, let seq, let set, _) = notification.data, !set.isEmpty
+        else { return nil }
+        return seq
+    }
+    /// Without the content of another message.
+    public var withoutQuote: Message {
+        var fields = storage.fields
+        fields.replyTo = fields.replyTo?.withoutExcerpt
+        if case .notification(var notification) = fields.body,
+            case .amended(let messageID, let seq, _, let editedAt) = notification.data
+        {
+            notification.data = .amended(messageID: messageID, seq: seq, set: MessageChanges(), editedAt: editedAt)
+            fields.body = .notification(notification)
+        }
+        return Message(fields)
+    }
 
     public var seq: UInt64? { storage.fields.seq }
 

@@ -42,12 +42,15 @@ public struct RoomLifeEvent: Sendable, Hashable {
     public var kind: Kind
     /// The log entry that did it: its name within the shard.
     public var index: UInt64
-    /// The last seq before it in the present life of the room; 0 for an earlier life.
+    /// The last seq before it in its life of the room; 0 where that has ended and `life` does not tell which it was.
     public var after: UInt64
     public var time: Timestamp
-    /// For a deletion: messages that went with the room before they were delivered; 0 and 0: none.
+    /// For a deletion: messages that had not been delivered when the room went; 0 and 0: none. They are delivered while
+    /// history has them, if `life` tells which ones they are; else they are lost.
     public var lostFrom: UInt64 = 0
     public var lostTo: UInt64 = 0
+    /// The life of the room that it belongs to, once that has ended.
+    public var life: Incarnation?
 
     public init(kind: Kind, index: UInt64, after: UInt64, time: Timestamp) {
         self.kind = kind

@@ -8,6 +8,9 @@ public struct HistoryRows: Sendable, Hashable {
 
     public init() {}
 
+    /// With memory for so many bytes.
+    init(bytes count: Int) { bytes.reserveCapacity(count) }
+
     public init(_ rows: some Sequence<HistoryRow>) {
         for row in rows { append(row) }
     }
@@ -21,7 +24,7 @@ public struct HistoryRows: Sendable, Hashable {
             RowHead.size + sender.utf8.count + row.payload.count + (row.copies?.count ?? 0))
         withUnsafeBytes(of: head) { bytes.append(contentsOf: $0) }
         sender.withUTF8 { bytes.append(contentsOf: $0) }
-        bytes.append(contentsOf: row.payload)
+        row.payload.withUnsafeBytes { bytes.append(contentsOf: $0) }
         if let copies = row.copies { bytes.append(contentsOf: copies) }
         count += 1
     }

@@ -131,6 +131,12 @@ public struct StorageBatch: Sendable {
 
     public init(appliedIndex: UInt64) { self.appliedIndex = appliedIndex }
 
+    /// An empty one, with memory for as much history as the one before had.
+    public init(after batch: StorageBatch) {
+        self.init(appliedIndex: 0)
+        history = HistoryRows(bytes: batch.history.bytes.count)
+    }
+
     /// Roughly what it occupies while it waits.
     var bytes: Int {
         let catalogueBytes = catalogue.reduce(0) { $0 + 160 + $1.key.utf8.count + ($1.value?.count ?? 0) }

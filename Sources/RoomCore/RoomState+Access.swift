@@ -34,14 +34,17 @@ extension RoomState {
 
     /// Whether a user may enter now. Throws 404, 403, 13002, and 13003 with `retryAfterMs` when a ban has an end.
     /// - Parameters:
+    ///   - isHere: the session is here, or in its grace, and enters again: `entry` says who may come, and puts nobody out.
     ///   - invitedByToken: the token's `rooms` names this room.
     ///   - addressHash: what the address of an anonymous member is known by.
     public func mayEnter(
-        _ user: UserID, anonymous: Bool, invitedByToken: Bool, addressHash: UInt64? = nil, at now: Timestamp
+        _ user: UserID, anonymous: Bool, isHere: Bool, invitedByToken: Bool, addressHash: UInt64? = nil,
+        at now: Timestamp
     ) throws(ChatError) {
         try requireOpen()
         try requireNotBarred(user, at: now)
         if anonymous, let addressHash { try requireNotBarred(address: addressHash, at: now) }
+        guard !isHere else { return }
         switch record?.info.entry {
         case .users where anonymous:
             throw ChatError(.forbidden, "\(room) is not open to anonymous members")

@@ -28,6 +28,7 @@ extension RoomState {
     public func knowsDelivered(_ progress: WebhookProgress) -> Bool {
         let owesMessages =
             progress.incarnation == incarnation && owed.firstSeq > 0 && owed.firstSeq <= progress.seq
+            || owed.events.contains { $0.owesMessages(through: progress) }
         let owesEvents =
             progress.eventIndex > 0
             && (owed.forgotten > 0 || owed.events.contains { $0.index <= progress.eventIndex }
@@ -109,7 +110,15 @@ extension RoomState {
         return true
     }
 
-    /// The room's life ends, and with it its history: what was owed of that is lost, and said to be.
+    /// The first kept message of a life of before that is owed, and the last; nil: none is.
+    public func owedMessages(ofPast life: Incarnation) -> ClosedRange<UInt64>? {
+        let ends = owed.events.filter { $0.life == life && $0.lostFrom > 0 && $0.lostFrom <= $0.lostTo }
+        guard let first = ends.first, let last = ends.last else { return nil }
+        return first.lostFrom...max(first.lostFrom, last.lostTo)
+    }
+
+    /// The room's life ends. The messages that are owed stay owed, for as long as history has them; without the fact they are
+    /// lost, and said to be.
     mutating func oweDeletion(for command: Command, _ outcome: inout Outcome) {
         guard command.facts.webhook || !owed.isEmpty else { return }
         var event = RoomLifeEvent(kind: .deleted, index: outcome.stamp.index, after: 0, time: outcome.time)
@@ -128,7 +137,14 @@ extension RoomState {
         for event in owedHolds { outcome.rows.append(removal(of: event)) }
         owedHolds = Fifo()
         owed.firstHeld = 0
-        for index in owed.events.indices { owed.events[index].after = 0 }
+        for index in owed.events.indices where owed.events[index].life == nil {
+            if command.facts.owesPast {
+                owed.events[index].life = incarnation
+            } else {
+                owed.events[index].after = 0
+            }
+        }
+        if command.facts.owesPast { (event.life, event.after) = (incarnation, lastSeq) }
         addOwed(event, &outcome)
     }
 
@@ -137,18 +153,27 @@ extension RoomState {
         if owed.events.count(where: { !$0.isHeld }) > WebhookRecord.eventsMax,
             let oldest = owed.events.firstIndex(where: { !$0.isHeld })
         {
-            owed.events.remove(at: oldest)
+            let forgotten = owed.events.remove(at: oldest)
             owed.forgotten &+= 1
+            // Nothing leads to its messages any more.
+            if forgotten.life != nil, forgotten.lostFrom > 0, forgotten.lostTo >= forgotten.lostFrom {
+                owed.forgotten &+= Int64(clamping: forgotten.lostTo - forgotten.lostFrom) &+ 1
+            }
         }
         putOwed(&outcome)
     }
 
-    /// The webhook has got that far. For another life of the room only openings and closings count.
+    /// The webhook has got that far: in the life of the room that it names, and with openings and closings of all lives.
     mutating func webhookDelivered(_ progress: WebhookProgress, _ outcome: inout Outcome) -> CommandResult {
         let before = owed
         if owed.firstSeq > 0, progress.incarnation == incarnation, progress.seq >= owed.firstSeq {
             owed.firstSeq = progress.seq < lastSeq ? progress.seq + 1 : 0
             owed.since = owed.firstSeq > 0 ? progress.time : Timestamp(0)
+        }
+        for index in owed.events.indices where owed.events[index].owesMessages(through: progress) {
+            let isLast = progress.seq >= owed.events[index].lostTo
+            (owed.events[index].lostFrom, owed.events[index].lostTo) =
+                isLast ? (0, 0) : (progress.seq + 1, owed.events[index].lostTo)
         }
         if progress.eventIndex > 0 {
             owed.events.removeAll { $0.index <= progress.eventIndex }
@@ -180,4 +205,9 @@ extension RoomState {
 
 extension RoomLifeEvent {
     fileprivate var isHeld: Bool { kind == .held }
+
+    /// Whether a message is owed of that life of before that the webhook has got by now.
+    fileprivate func owesMessages(through progress: WebhookProgress) -> Bool {
+        life == progress.incarnation && lostFrom > 0 && lostFrom <= progress.seq
+    }
 }

@@ -12,7 +12,7 @@ package struct HotTail {
     private struct Kept {
         let seq: UInt64
         let time: Timestamp
-        /// The message that it quotes.
+        /// `Message.quotedSeq`.
         let quotedSeq: UInt64?
         /// Roughly what it occupies: noted, as a look at the bytes of an old one is a look into memory that no cache has.
         let size: Int
@@ -22,7 +22,7 @@ package struct HotTail {
         init?(_ message: Message, _ bytes: [UInt8]?) {
             guard let seq = message.seq else { return nil }
             (self.seq, time) = (seq, message.time)
-            quotedSeq = message.hasExcerpt ? message.replyTo?.seq : nil
+            quotedSeq = message.quotedSeq
             self.bytes = bytes ?? HistoryCodec.encode(message)
             size = 80 + self.bytes.count
         }
@@ -122,12 +122,12 @@ package struct HotTail {
         }
     }
 
-    /// Takes away what replies quote of messages with those seqs.
+    /// Takes away what others show of messages with those seqs.
     package mutating func removeQuotes(of isGone: (UInt64) -> Bool) {
         guard quotes > 0 else { return }
         for index in head..<messages.count {
             guard let quoted = messages[index].quotedSeq, isGone(quoted) else { continue }
-            change(messages[index].seq) { $0.replyTo = $0.replyTo?.withoutExcerpt }
+            change(messages[index].seq) { $0 = $0.withoutQuote }
         }
     }
 

@@ -31,7 +31,8 @@ final class LoopHost {
     private var reportedReplicated = 0
     private var firstReplicating = 0
     /// The shards whose rooms are still to be looked at, for what is due at that time.
-    private var look: (shards: [ShardHost], time: Timestamp) = ([], Timestamp(0))
+    private var look: (shards: [ShardHost], time: Timestamp, isChecked: Bool) = ([], Timestamp(0), false)
+    private var checksLook = false
     private var pace = ProposalPace()
     private var paceTimer: LoopTimer?
     /// The rounds that may not be committed yet: the shards of which they have commands, and the last entry of each.
@@ -102,6 +103,7 @@ final class LoopHost {
                 shard.tickReplica()
             }
             replicatePresence()
+            beginLook()
         }
     }
 
@@ -215,7 +217,7 @@ final class LoopHost {
         for (shard, room) in rooms {
             let work = RoomWork.visit(room) { room in
                 let now = context.now()
-                room?.assumeIsolated { $0.recount(lane, at: now) }
+                room?.onLoop { $0.recount(lane, at: now) }
             }
             waitingCalls.append(work, of: shard)
         }
@@ -226,7 +228,7 @@ final class LoopHost {
         var counts: [RoomID: Int] = [:]
         for shard in shards.values {
             for room in shard.activeRooms {
-                let online = room.assumeIsolated { $0.presence.online }
+                let online = room.onLoop { $0.presence.online }
                 if online > 0 { counts[room.id] = online }
             }
         }
@@ -321,16 +323,24 @@ final class LoopHost {
         context.figures.replicatedSessions.add(replicated - reportedReplicated)
         (reportedActive, reportedReplicated) = (active, replicated)
         if secondsSinceCleaning >= 600 { secondsSinceCleaning = 0 }
+        // The rooms of debug builds are all looked at by then.
+        checksLook = true
+    }
+
+    private func beginLook() {
         // Each shard has its turn before any has its next one.
         guard look.shards.isEmpty else { return }
-        look = (Array(shards.values), context.now())
+        look = (Array(shards.values), context.now(), checksLook)
+        checksLook = false
         lookAtDueRooms()
     }
 
     /// A share of a turn at a time.
     private func lookAtDueRooms() {
         let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
-        while let shard = look.shards.last, shard.lookAtDueRooms(at: look.time, untilNanoseconds: end) {
+        while let shard = look.shards.last,
+            shard.lookAtDueRooms(at: look.time, isChecked: look.isChecked, untilNanoseconds: end)
+        {
             look.shards.removeLast()
             if EventLoop.nowNanoseconds >= end { break }
         }

@@ -8,19 +8,10 @@ import Wire
 
 /// Committed commands: the state changes, in log order, and what follows from it for members and storage.
 extension RoomActor {
-    /// The rows that follow from a command.
-    struct Rows: Sendable {
-        var history: [HistoryRow] = []
-        var erasures: [Erasure] = []
-        var catalogue: [CatalogueRow] = []
-        var retired: [RetiredRoom] = []
-        /// The copies of the COMBINE that is kept next, where the command has not brought them along.
-        fileprivate var copies: [Message] = []
-    }
-
-    /// Applies one committed command and answers whoever proposed it.
-    func apply(_ proposal: Proposal, at stamp: Stamp) -> Rows {
-        var rows = Rows()
+    /// Applies one committed command, answers whoever proposed it, and adds the rows that follow from it.
+    func apply(_ proposal: Proposal, at stamp: Stamp, into rows: inout StorageBatch) {
+        // Those of the COMBINE that is kept next, where the command has not brought them along.
+        var copies: [Message] = []
         let incarnation = state.incarnation
         var effects = state.apply(proposal.command, key: proposal.key, at: stamp)
         turn.lastChangeIndex = stamp.index
@@ -41,18 +32,18 @@ extension RoomActor {
         if let result { answer(proposal.origin, result, isRepeat: isRepeat) }
         for effect in effects {
             perform(
-                effect, proposal.command.facts, stamp: stamp, incarnation: incarnation ?? state.incarnation, rows: &rows
-            )
+                effect, proposal.command.facts, stamp: stamp, incarnation: incarnation ?? state.incarnation,
+                copies: &copies, rows: &rows)
         }
         clearSeatsOfGone(by: proposal)
         release(proposal)
         touch()
         if state.isOwing { context.callbacks.value.note(id, shard) }
-        return rows
     }
 
     private func perform(
-        _ effect: Effect, _ facts: CommandFacts, stamp: Stamp, incarnation: Incarnation?, rows: inout Rows
+        _ effect: Effect, _ facts: CommandFacts, stamp: Stamp, incarnation: Incarnation?, copies: inout [Message],
+        rows: inout StorageBatch
     ) {
         switch effect {
         case .catalogue(let change):
@@ -69,12 +60,12 @@ extension RoomActor {
             turn.roomChange = stamp.index
             publishSilence()
             desk.window.highPerSecond = Self.highPerSecond(inPlace(&state) { $0.highPerSecond }, context.policy)
-        case .keepCopies(let copies):
-            rows.copies = copies
+        case .keepCopies(let kept):
+            copies = kept
         case .append(let message, let key):
             guard let seq = message.seq, let incarnation else { return }
-            let copies = rows.copies.isEmpty ? facts.copies : rows.copies
-            rows.copies = []
+            let kept = copies.isEmpty ? facts.copies : copies
+            copies = []
             let payload = HistoryCodec.encode(message)
             recent.tail.append(message, as: payload)
             if turn.unwrittenFrom == nil { turn.unwrittenFrom = seq }
@@ -83,9 +74,9 @@ extension RoomActor {
                 incarnation: incarnation, seq: seq, index: stamp.index, time: message.time,
                 type: message.type.number, sender: message.sender?.text, command: key,
                 payload: payload,
-                copies: copies.isEmpty ? nil : HistoryCodec.encode(copies: copies))
+                copies: kept.isEmpty ? nil : HistoryCodec.encode(copies: kept))
             row.life = life(on: message.time.day)
-            rows.history.append(consume row)
+            rows.history.append(row)
         case .erase(let seq, let day):
             guard let incarnation else { return }
             recent.erase(seq, of: state.lastSeq)

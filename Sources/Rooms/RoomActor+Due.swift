@@ -4,8 +4,9 @@ import RoomProtocol
 
 /// The things that a room does at a time, and when the next of them is due (`RoomAgenda`).
 extension RoomActor {
-    /// The host looks at a room once in this time at most, because what it has proposed meanwhile may be on its way.
-    static let lookMilliseconds: Int64 = 1_000
+    /// The host looks at a room once in this time at most, because what it has proposed meanwhile may be on its way. The
+    /// end of a mute, for example, is told so much later at most, and by the steps of the host.
+    static let lookMilliseconds: Int64 = 250
     /// For so long nothing has happened in a room before it leaves memory.
     static let idleMilliseconds: Int64 = 2_000
 

@@ -12,7 +12,7 @@ extension RoomActor {
     func enter(_ asked: EnterRequest, _ call: SessionOrigin, _ key: PresenceKey, at now: Timestamp) throws(ChatError) {
         var request = asked
         if let nick = asked.nick { request.nick = try passed(nick, "nick") }
-        try checkMayEnter(request, call, at: now)
+        try checkMayEnter(request, call, key, at: now)
         if let cause = untoldKick(request, call.caller, key, at: now) {
             notify(call, .kicked(key.session, cause.reason, ext: cause.ext))
             entering.toldKicks.note(key, revivedAt: call.caller.revivedAt)
@@ -45,16 +45,19 @@ extension RoomActor {
             retryAfterMs: entering.admission.wait(ratePerSecond: rate, nowMilliseconds: now.milliseconds))
     }
 
-    private func checkMayEnter(_ request: EnterRequest, _ call: SessionOrigin, at now: Timestamp) throws(ChatError) {
+    private func checkMayEnter(
+        _ request: EnterRequest, _ call: SessionOrigin, _ key: PresenceKey, at now: Timestamp
+    ) throws(ChatError) {
         let caller = call.caller
+        let here = presence.visitor(key)
         try state.mayEnter(
-            caller.user, anonymous: caller.anonymous, invitedByToken: caller.rooms?.contains(id) == true,
-            addressHash: caller.addressHash, at: now)
+            caller.user, anonymous: caller.anonymous, isHere: here != nil,
+            invitedByToken: caller.rooms?.contains(id) == true, addressHash: caller.addressHash, at: now)
         guard caller.anonymous else { return }
-        guard let nick = request.nick, !nick.isEmpty else {
+        guard let nick = request.nick ?? here?.profile.nick, !nick.isEmpty else {
             throw ChatError(.badParameter, "an anonymous member needs a nick", field: "nick")
         }
-        guard let avatar = request.avatar, !avatar.isEmpty else {
+        guard let avatar = request.avatar ?? here?.profile.avatar, !avatar.isEmpty else {
             throw ChatError(.badParameter, "an anonymous member needs an avatar", field: "avatar")
         }
     }
@@ -114,7 +117,7 @@ extension RoomActor {
             }
             do throws(ChatError) {
                 // Again: the room or the user's standing may have changed since.
-                try checkMayEnter(arrival.request, arrival.call, at: now)
+                try checkMayEnter(arrival.request, arrival.call, arrival.key, at: now)
                 try settle(arrival, at: now)
             } catch {
                 refuse(arrival, error)

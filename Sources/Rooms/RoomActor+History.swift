@@ -19,11 +19,12 @@ extension RoomActor {
     }
 
     /// A page of messages, of everything that has been applied.
-    func page(_ request: HistoryRequest, for reader: HistoryReader? = nil) async throws(ChatError)
-        -> HistoryPage
-    {
+    func page(
+        _ request: HistoryRequest, of life: Incarnation? = nil, for reader: HistoryReader? = nil
+    ) async throws(ChatError) -> HistoryPage {
+        let incarnation = if let life { life } else { try requireLife() }
         var query = HistoryQuery(
-            incarnation: try requireLife(), order: request.ascending ? .ascending : .descending, limit: request.limit)
+            incarnation: incarnation, order: request.ascending ? .ascending : .descending, limit: request.limit)
         query.startTime = request.startTime.milliseconds == 0 ? nil : request.startTime
         query.types = request.types.isEmpty ? nil : Set(request.types.map(\.number))
         query.beforeSeq = request.beforeSeq

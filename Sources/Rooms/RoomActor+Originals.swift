@@ -104,12 +104,10 @@ extension RoomActor {
 
     /// A message that was read from storage, without a quote of what was recalled since then.
     func mindingRecalls(_ message: Message, since count: UInt64) -> Message {
-        guard recent.erased.count != count, let reply = message.replyTo, reply.excerpt != nil,
-            recent.erased.contains(reply.seq, since: count) != false
+        guard recent.erased.count != count, let quoted = message.quotedSeq,
+            recent.erased.contains(quoted, since: count) != false
         else { return message }
-        var message = message
-        message.replyTo = reply.withoutExcerpt
-        return message
+        return message.withoutQuote
     }
 
     /// The room as it is shown: pinned messages that have expired have dropped out.

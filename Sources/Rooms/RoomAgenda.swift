@@ -44,7 +44,7 @@ struct RoomAgenda {
 
     /// The host calls this at the end of a turn in which anything may have changed in the room.
     mutating func note(_ room: RoomActor, isLed: Bool, at now: Timestamp) {
-        let (isFirst, plan) = room.assumeIsolated { room in
+        let (isFirst, plan) = room.onLoop { room in
             room.times.idleSince = now
             let isFirst = isLed && !room.note.hasNewTallies
             if isFirst { room.note.hasNewTallies = true }
@@ -57,7 +57,7 @@ struct RoomAgenda {
     /// Puts the room where it has something to do next. One that is to be looked at earlier stays where it is: it says
     /// then when it really is due.
     mutating func plan(_ room: RoomActor, isLed: Bool, at now: Timestamp) {
-        take(room.assumeIsolated { $0.plan(isLed: isLed, at: now) }, of: room, at: now)
+        take(room.onLoop { $0.plan(isLed: isLed, at: now) }, of: room, at: now)
     }
 
     private mutating func take(_ plan: Plan, of room: RoomActor, at now: Timestamp) {
@@ -73,7 +73,7 @@ struct RoomAgenda {
 
     /// There was no time for all that is due in the room.
     mutating func planAgain(_ room: RoomActor, at now: Timestamp) {
-        room.assumeIsolated { $0.note.dueAt = now }
+        room.onLoop { $0.note.dueAt = now }
         wheel.set(room.id, at: now.milliseconds, now: now.milliseconds)
     }
 
@@ -81,13 +81,13 @@ struct RoomAgenda {
     /// - Returns: whether the clock was set back since: `planAnew` is due, because rooms were planned by the former time.
     mutating func beginLook(at now: Timestamp) -> Bool {
         defer { lookedAt = now }
-        return now.adding(milliseconds: RoomActor.lookMilliseconds) < lookedAt
+        return now.adding(seconds: 1) < lookedAt
     }
 
     mutating func planAnew(_ rooms: some Sequence<RoomActor>, isLed: Bool, at now: Timestamp) {
         wheel.removeAll()
         for room in rooms {
-            room.assumeIsolated { room in
+            room.onLoop { room in
                 room.note.dueAt = nil
                 room.times.idleSince = min(room.times.idleSince, now)
             }
@@ -100,7 +100,7 @@ struct RoomAgenda {
 
     /// The room leaves memory.
     mutating func forget(_ room: RoomActor) {
-        let note = room.assumeIsolated { room in
+        let note = room.onLoop { room in
             defer { room.note = Note() }
             return room.note
         }
@@ -116,7 +116,7 @@ struct RoomAgenda {
     /// The sum of all rooms' tallies, by lane. It costs as much as has changed since it was asked for.
     mutating func tallies() -> [Lane: LaneTally] {
         for room in withNewTallies {
-            let (former, new) = room.assumeIsolated { room in
+            let (former, new) = room.onLoop { room in
                 let former = room.note.summedUp
                 room.note.hasNewTallies = false
                 room.note.summedUp = room.tallies()

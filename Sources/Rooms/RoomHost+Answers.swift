@@ -101,7 +101,7 @@ extension RoomHost {
         guard let target = host(of: shard) else { return nil }
         return await target.loop.run {
             guard let shardHost = target.value.shards[shard], shardHost.isServing,
-                var view = shardHost.rooms[room]?.assumeIsolated({ $0.roomView })
+                var view = shardHost.rooms[room]?.onLoop({ $0.roomView })
             else { return nil }
             (view.shard, view.leader) = (shard, node)
             return view

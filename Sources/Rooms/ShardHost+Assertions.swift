@@ -19,11 +19,11 @@ extension ShardHost {
     private func isNothingOverlooked(at now: Timestamp) -> Bool {
         let isLed = ledTerm != nil
         for room in rooms.active {
-            guard let fault = room.assumeIsolated({ $0.overlooked(isLed: isLed, at: now) }) else { continue }
+            guard let fault = room.onLoop({ $0.overlooked(isLed: isLed, at: now) }) else { continue }
             assertionFailure("what is due in the room \(room.id) has not been noted: \(fault)")
         }
         let counts = rooms.active.map { room in
-            room.assumeIsolated { $0.turn.dirt == .clean ? $0.presence.online : $0.note.online }
+            room.onLoop { $0.turn.dirt == .clean ? $0.presence.online : $0.note.online }
         }
         assert(
             counts.reduce(0, +) == agenda.online && counts.count { $0 > 0 } == agenda.occupied,
@@ -34,7 +34,7 @@ extension ShardHost {
     private func talliesOfAllRooms() -> [NodeID: [LaneTally]] {
         var byLane: [Lane: LaneTally] = [:]
         for room in rooms.active {
-            for known in room.assumeIsolated({ $0.tallies() }) {
+            for known in room.onLoop({ $0.tallies() }) {
                 byLane[known.lane, default: LaneTally(lane: known.lane.number)].add(digest: known.digest)
             }
         }

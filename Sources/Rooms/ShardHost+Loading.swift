@@ -50,11 +50,11 @@ extension ShardHost {
             return loadingFailed(id, error)
         }
         // Its messages' times do not go back, whatever this node's clock says after a restart.
-        if let time = room.assumeIsolated({ $0.newestTime }) { proposals.raiseStamp(to: time) }
+        if let time = room.onLoop({ $0.newestTime }) { proposals.raiseStamp(to: time) }
         let waiting = rooms.endLoading(id, room)
         // Nobody may have called it: what is due in it is to be noted all the same.
         let node = presenceSender.isOn ? context.node : nil
-        room.assumeIsolated { room in
+        room.onLoop { room in
             room.presence.replicate(node)
             room.touch()
         }
@@ -93,9 +93,9 @@ extension ShardHost {
     /// more: lanes ask that leader by themselves.
     private func woken(by room: RoomActor) {
         if let current = rooms[room.id], current === room { return collect(room) }
-        for proposal in room.assumeIsolated({ $0.takeProposals() }) {
+        for proposal in room.onLoop({ $0.takeProposals() }) {
             // Recalls of the same messages waited for it.
-            room.assumeIsolated { $0.release(proposal.content) }
+            room.onLoop { $0.release(proposal.content) }
         }
     }
 

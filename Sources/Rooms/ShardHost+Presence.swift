@@ -22,9 +22,9 @@ extension ShardHost {
     private func setPresenceReplicas(_ nodes: [NodeID]) {
         guard nodes != presenceSender.replicas || nodes.isEmpty == presenceSender.isOn, let ledTerm else { return }
         let (new, old) = presenceSender.choose(
-            nodes, rooms.active.filter { $0.assumeIsolated { !$0.presence.isWithoutPeople } }.map(\.id))
+            nodes, rooms.active.filter { $0.onLoop { !$0.presence.isWithoutPeople } }.map(\.id))
         let node = presenceSender.isOn ? context.node : nil
-        for room in rooms.active { room.assumeIsolated { $0.presence.replicate(node) } }
+        for room in rooms.active { room.onLoop { $0.presence.replicate(node) } }
         let lost = context.lostNodes.value
         let told = new + old.filter { !lost.contains($0) }
         guard !told.isEmpty else { return }
@@ -36,7 +36,7 @@ extension ShardHost {
     /// The room's turn is over: what has changed in it is told soon.
     func notePresence(of room: RoomActor) {
         guard presenceSender.isOn else { return }
-        if room.assumeIsolated({ $0.presence.hasChanges }) { presenceSender.note(room.id) }
+        if room.onLoop({ $0.presence.hasChanges }) { presenceSender.note(room.id) }
     }
 
     /// Every 100 ms: tells the other replicas what has changed, and new ones what there is.
@@ -60,11 +60,11 @@ extension ShardHost {
     private func takeBeginning() -> (nodes: [NodeID], changes: [PresenceUpdate.Change])? {
         let node = context.node
         let part = presenceSender.takeBeginning(max: PresenceUpdate.changesMax) { id in
-            rooms[id]?.assumeIsolated { $0.presence.sessions(at: node) } ?? []
+            rooms[id]?.onLoop { $0.presence.sessions(at: node) } ?? []
         }
         guard let part, let room = rooms[part.room] else { return nil }
         let (id, keys) = (part.room, part.keys)
-        let changes = room.assumeIsolated { room in
+        let changes = room.onLoop { room in
             keys.compactMap { key in
                 room.presence.visitor(key).map { PresenceUpdate.Change(room: id, .here($0)) }
             }
@@ -78,7 +78,7 @@ extension ShardHost {
             presenceSender.finishFirst()
             return [PresenceUpdate.Change(room: id, .emptied)]
         }
-        let (changes, isDone) = room.assumeIsolated { room in
+        let (changes, isDone) = room.onLoop { room in
             (room.presence.takeChanges(max: max), !room.presence.hasChanges)
         }
         if isDone { presenceSender.finishFirst() }
@@ -129,7 +129,7 @@ extension ShardHost {
             let some = Array(sessions.suffix(Self.inheritedAtATime))
             sessions.removeLast(some.count)
             if !sessions.isEmpty { inherited[id] = sessions }
-            room.assumeIsolated { $0.inherit(some, until: grace) }
+            room.onLoop { $0.inherit(some, until: grace) }
             collect(room)
             guard EventLoop.nowNanoseconds < end else {
                 return context.loop.executeLater { [unowned self] in inherit() }

@@ -19,7 +19,7 @@ extension ShardHost {
         var answer = ShardTallies(shard: shard, lane: lane.number, term: ledTerm, part: part)
         guard ledTerm != nil else { return answer }
         for room in rooms.active where part.contains(named: room.number) {
-            guard let known = room.assumeIsolated({ $0.tallies() }).first(where: { $0.lane == lane }) else { continue }
+            guard let known = room.onLoop({ $0.tallies() }).first(where: { $0.lane == lane }) else { continue }
             guard answer.rooms.count < ShardTallies.roomsMax else {
                 answer.isWhole = false
                 return answer

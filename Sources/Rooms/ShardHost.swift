@@ -130,7 +130,7 @@ final class ShardHost: GroupLogDelegate {
             let now = context.now()
             collect(
                 room,
-                room.assumeIsolated { room in
+                room.onLoop { room in
                     room.handle(request, at: now)
                     return room.takeOutcome()
                 })
@@ -144,15 +144,15 @@ final class ShardHost: GroupLogDelegate {
 
     /// Takes what a room wants proposed, whenever it was asked for anything, and has its output published at the end of
     /// the turn: the one way in which a room hands out anything. Every change of the room touches it.
-    func collect(_ room: RoomActor) { collect(room, room.assumeIsolated { $0.takeOutcome() }) }
+    func collect(_ room: RoomActor) { collect(room, room.onLoop { $0.takeOutcome() }) }
 
     private func collect(_ room: RoomActor, _ outcome: (proposed: [ProposedCommand], dirt: RoomActor.NewDirt)) {
         if !outcome.proposed.isEmpty {
             for proposal in outcome.proposed {
-                if case .deleteRoom = proposal.content.command.body {
-                    proposals.stage(ProposedCommand(keepingDeleted(proposal.content)))
-                } else {
-                    proposals.stage(proposal)
+                switch proposal.content.command.body {
+                case .deleteRoom: proposals.stage(ProposedCommand(keepingDeleted(owingPast(proposal.content))))
+                case .purgeRoom: proposals.stage(ProposedCommand(owingPast(proposal.content)))
+                default: proposals.stage(proposal)
                 }
             }
             noteWork()
@@ -168,6 +168,13 @@ final class ShardHost: GroupLogDelegate {
         deletedRooms += 1
         var proposal = proposal
         proposal.command.facts.keepDeletedSeconds = context.policy.undeleteSeconds
+        return proposal
+    }
+
+    /// States that what a room owes the webhook stays owed when the room has gone.
+    private func owingPast(_ proposal: Proposal) -> Proposal {
+        var proposal = proposal
+        proposal.command.facts.owesPast = context.cluster.level.brings(.owedPast)
         return proposal
     }
 
@@ -200,7 +207,7 @@ final class ShardHost: GroupLogDelegate {
     func fail(_ proposals: [ProposedCommand], _ error: ChatError, isInDoubt: Bool) {
         for proposal in proposals.lazy.map(\.content) {
             if proposal.isWaitedFor || proposal.taps != nil, let room = rooms[proposal.command.room] {
-                room.assumeIsolated { $0.release(proposal) }
+                room.onLoop { $0.release(proposal) }
             }
             refusals.fail(proposal, error, isInDoubt: isInDoubt)
         }
@@ -255,10 +262,12 @@ final class ShardHost: GroupLogDelegate {
         }
         proposals.drop(entry.index, stampedAt: time)
         let stamp = Stamp(index: entry.index, time: time)
-        let (rows, outcome) = room.assumeIsolated { room in
-            (room.apply(proposal.content, at: stamp), room.takeOutcome())
+        let outcome = publisher.gather { rows in
+            room.onLoop { room in
+                room.apply(proposal.content, at: stamp, into: &rows)
+                return room.takeOutcome()
+            }
         }
-        publisher.add(rows)
         let staged = stagedCount
         collect(room, outcome)
         // The next turn proposes what follows from it, should this one's proposal have been made.

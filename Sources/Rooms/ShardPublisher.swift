@@ -35,17 +35,12 @@ final class ShardPublisher {
 
     /// Asks the room for something first.
     func mark(_ room: RoomActor, after call: (isolated RoomActor) -> Void) {
-        room.assumeIsolated(call)
-        mark(room, room.assumeIsolated { $0.takeDirt() })
+        room.onLoop(call)
+        mark(room, room.onLoop { $0.takeDirt() })
     }
 
-    /// The rows of one applied command.
-    func add(_ rows: RoomActor.Rows) {
-        for row in rows.history { batch.history.append(row) }
-        batch.erasures.append(contentsOf: rows.erasures)
-        batch.catalogue.append(contentsOf: rows.catalogue)
-        batch.retired.append(contentsOf: rows.retired)
-    }
+    /// Has a room add the rows of an applied command.
+    func gather<Value>(_ add: (inout StorageBatch) -> Value) -> Value { add(&batch) }
 
     /// All rows up to that entry have been added.
     func applied(upTo index: UInt64) {
@@ -61,7 +56,7 @@ final class ShardPublisher {
     func publish(term: UInt64, untilNanoseconds end: UInt64, isDone: (RoomActor) -> Void) -> Bool {
         var unfinished: [RoomActor] = []
         for room in dirtyRooms {
-            let result = room.assumeIsolated { $0.takeTurn(term: term, untilNanoseconds: end) }
+            let result = room.onLoop { $0.takeTurn(term: term, untilNanoseconds: end) }
             for (node, publication) in result.publications { outbox.add(publication, to: node) }
             for (node, answer) in result.answers { outbox.add(answer, to: node) }
             if let row = result.roomRow { batch.catalogue.append(row) }
@@ -72,7 +67,7 @@ final class ShardPublisher {
         dirtyRooms += unfinished
         if batch.appliedIndex > 0 {
             storage.write(batch)
-            batch = StorageBatch(appliedIndex: 0)
+            batch = StorageBatch(after: batch)
         }
         return !unfinished.isEmpty
     }
@@ -96,10 +91,10 @@ final class ShardPublisher {
         let rooms = totalsRooms
         totalsRooms = []
         for room in rooms {
-            if room.assumeIsolated({ $0.publishTotals() }) {
+            if room.onLoop({ $0.publishTotals() }) {
                 totalsRooms.append(room)
             } else {
-                mark(room, room.assumeIsolated { $0.takeDirt() })
+                mark(room, room.onLoop { $0.takeDirt() })
             }
         }
     }

@@ -24,6 +24,9 @@ extension Routes {
             refusals: [.forbidden, .notFound, .roomClosed]
         ) { request, service throws(ChatError) in
             let body = try request.decode(RecallAllBody.self)
+            if let since = body.since, since.milliseconds < 0 {
+                throw ChatError(.badParameter, "since is not a time", field: "since")
+            }
             try await service.recallAll(
                 of: body.user, since: body.since, in: try request.room, as: request.actor(body.options),
                 body.options.notify,

@@ -46,6 +46,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("http://h:80/a?b=/c", "/a?b=/c"), ("HTTPS://h/a//b", "/a//b"), ("http://h", "/"), ("http://h?a", "/?a"),
+        ("http://", "/"), ("http:/a", "http:/a"), ("/http://h/a", "/http://h/a"), ("*", "*"), ("h:80", "h:80"),
+    ])
+    func `of a whole URL the target is what follows its authority`(target: String, path: String) {
+        check("GET \(target) HTTP/1.1\r\nHost: h\r\n\r\n", Dialogue(requests: ["GET \(path) none"]))
+    }
+
     @Test func `requests behind each other are read in order, with bodies of either kind`() {
         check(
             "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"

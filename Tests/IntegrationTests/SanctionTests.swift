@@ -63,6 +63,9 @@ extension IntegrationTests {
                     .text(room, "after", clientID: "second"), .barrage(BarrageRequest(room: room, text: "x")),
                     .queueSet(QueueSetRequest(room: room, key: "k", value: "v")),
                     .amend(AmendRequest(room: room, messageID: sent.messageID, set: MessageChanges(text: "y"))),
+                    .upload(
+                        UploadRequest(
+                            room: room, draft: UploadDraft(kind: .image, name: "n", contentType: "image/png", size: 1))),
                 ]
                 for operation in refusals {
                     let refusal = try await ann.refusal(of: operation)

@@ -127,7 +127,7 @@ import Testing
             #expect(it.run(body, by: .system).code == .roomClosed)
         }
         #expect(throws: ChatError.self) {
-            try it.state.mayEnter(user("creator"), anonymous: false, invitedByToken: true, at: it.now)
+            try it.state.mayEnter(user("creator"), anonymous: false, isHere: true, invitedByToken: true, at: it.now)
         }
         it.run(.reopenRoom, by: .system)
         #expect(it.state.role(of: user("manager")) == .manager)

@@ -54,7 +54,7 @@ import Testing
         #expect(effects.contains(.kick(user("bob"), reason: .blacklisted, ext: "spam")))
         #expect(it.state.queueCount == 0)
         let error = #expect(throws: ChatError.self) {
-            try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: true, at: it.now)
+            try it.state.mayEnter(user("bob"), anonymous: false, isHere: false, invitedByToken: true, at: it.now)
         }
         #expect(error?.code == .blacklisted)
         #expect(error?.retryAfterMs == nil)
@@ -146,13 +146,13 @@ import Testing
         #expect(effects.contains(.kick(user("bob"), reason: .byManager, ext: "why")))
         #expect(effects.result == .done)
         let error = #expect(throws: ChatError.self) {
-            try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: false, at: it.now)
+            try it.state.mayEnter(user("bob"), anonymous: false, isHere: false, invitedByToken: false, at: it.now)
         }
         #expect(error?.code == .blacklisted)
         #expect(error?.retryAfterMs == 30_000)
         it.pass(seconds: 30)
         #expect(throws: Never.self) {
-            try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: false, at: it.now)
+            try it.state.mayEnter(user("bob"), anonymous: false, isHere: false, invitedByToken: false, at: it.now)
         }
         #expect(it.run(.expire, by: .system).events.isEmpty)
         #expect(it.state.memberRecord(of: user("bob")) == nil)
@@ -163,7 +163,7 @@ import Testing
         it.run(Self.kick("bob"), by: member("manager"))
         #expect(it.state.memberRecord(of: user("bob")) == nil)
         #expect(throws: Never.self) {
-            try it.state.mayEnter(user("bob"), anonymous: false, invitedByToken: false, at: it.now)
+            try it.state.mayEnter(user("bob"), anonymous: false, isHere: false, invitedByToken: false, at: it.now)
         }
     }
 
@@ -193,7 +193,8 @@ import Testing
         var it = Dialogue()
         func may(_ name: String, anonymous: Bool = false, token: Bool = false) -> ErrorCode? {
             do throws(ChatError) {
-                try it.state.mayEnter(user(name), anonymous: anonymous, invitedByToken: token, at: it.now)
+                try it.state.mayEnter(
+                    user(name), anonymous: anonymous, isHere: false, invitedByToken: token, at: it.now)
                 return nil
             } catch { return error.code }
         }
@@ -261,7 +262,8 @@ import Testing
         func refusal(_ name: String, anonymous: Bool = true, from hash: UInt64?) -> ChatError? {
             do throws(ChatError) {
                 try it.state.mayEnter(
-                    user(name), anonymous: anonymous, invitedByToken: false, addressHash: hash, at: it.now)
+                    user(name), anonymous: anonymous, isHere: false, invitedByToken: false, addressHash: hash,
+                    at: it.now)
                 return nil
             } catch { return error }
         }
@@ -290,7 +292,7 @@ import Testing
         func wait(_ state: RoomState) -> Int64? {
             do throws(ChatError) {
                 try state.mayEnter(
-                    user("anon-3"), anonymous: true, invitedByToken: false, addressHash: 77, at: it.now)
+                    user("anon-3"), anonymous: true, isHere: false, invitedByToken: false, addressHash: 77, at: it.now)
                 return nil
             } catch { return error.retryAfterMs }
         }
@@ -320,7 +322,9 @@ import Testing
         (it.facts.addressHash, it.facts.addressBarSeconds) = (77, 600)
         it.run(.setBlacklist(user("anon-1"), enable: true, NotifyOptions()), by: member("manager"))
         it.run(.setBlacklist(user("anon-1"), enable: false, NotifyOptions()), by: member("manager"))
-        try it.state.mayEnter(user("anon-2"), anonymous: true, invitedByToken: false, addressHash: 77, at: it.now)
-        try it.state.mayEnter(user("anon-1"), anonymous: true, invitedByToken: false, addressHash: 77, at: it.now)
+        try it.state.mayEnter(
+            user("anon-2"), anonymous: true, isHere: false, invitedByToken: false, addressHash: 77, at: it.now)
+        try it.state.mayEnter(
+            user("anon-1"), anonymous: true, isHere: false, invitedByToken: false, addressHash: 77, at: it.now)
     }
 }

@@ -110,6 +110,56 @@ struct WebhookTests {
         #expect(room.state.webhook == nil)
     }
 
+    @Test func `what a deleted room owes stays owed, with its life, until it is delivered`() throws {
+        var room = Self.room()
+        room.facts.owesPast = true
+        room.run(Self.text, by: member("ann"))
+        let (life, first) = (try #require(room.state.incarnation), room.state.lastSeq)
+        room.run(.closeRoom(NotifyOptions(notify: false)), by: .system)
+        room.run(.reopenRoom, by: .system)
+        for _ in 0..<3 { room.run(Self.text, by: member("ann")) }
+        let last = room.state.lastSeq
+        room.run(.deleteRoom, by: .system)
+        #expect(room.state.webhook?.events.map(\.after) == [first, first, last])
+        #expect(room.state.webhook?.events.allSatisfy { $0.life == life } == true)
+        #expect(room.state.owedMessages(ofPast: life) == first...last)
+        func past(_ seq: UInt64, event: UInt64 = 0) -> WebhookProgress {
+            WebhookProgress(incarnation: life, seq: seq, time: room.now, eventIndex: event)
+        }
+        // The next life has seqs of its own.
+        room.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        room.run(Self.text, by: member("ann"))
+        #expect(!room.state.knowsDelivered(past(first)))
+        room.run(.webhookDelivered(past(first)), by: .system)
+        #expect(room.state.owedMessages(ofPast: life) == first + 1...last)
+        #expect(room.state.knowsDelivered(past(first)) && room.state.webhook?.firstSeq == 1)
+        room.run(.webhookDelivered(past(last)), by: .system)
+        #expect(room.state.owedMessages(ofPast: life) == nil)
+        #expect(room.state.webhook?.events.map(\.kind) == [.closed, .reopened, .deleted, .created])
+        room.run(Self.delivered(room, 1, event: room.index), by: .system)
+        #expect(room.state.webhook == nil)
+    }
+
+    @Test func `a life that ends twice owes what was said before each end`() throws {
+        var room = Self.room()
+        (room.facts.owesPast, room.facts.keepDeletedSeconds) = (true, 60)
+        room.run(Self.text, by: member("ann"))
+        let (life, first) = (try #require(room.state.incarnation), room.state.lastSeq)
+        room.run(.deleteRoom, by: .system)
+        room.run(.undeleteRoom, by: .system)
+        #expect(room.state.webhook?.firstSeq == 0 && room.state.owedMessages(ofPast: life) == first...first)
+        room.run(.reopenRoom, by: .system)
+        room.run(Self.text, by: member("ann"))
+        let last = room.state.lastSeq
+        #expect(room.state.webhook?.firstSeq == first + 1)
+        room.run(.deleteRoom, by: .system)
+        #expect(room.state.owedMessages(ofPast: life) == first...last)
+        room.run(
+            .webhookDelivered(WebhookProgress(incarnation: life, seq: first, time: room.now, eventIndex: 0)),
+            by: .system)
+        #expect(room.state.owedMessages(ofPast: life) == first + 1...last)
+    }
+
     @Test func `beyond the bound the oldest opening is forgotten and counted`() {
         var room = Self.room()
         for _ in 0..<WebhookRecord.eventsMax / 2 {

@@ -150,6 +150,39 @@ import Wire
         }
     }
 
+    @Test func `what a message was amended to goes with its recall, in the tail and on disk`() async throws {
+        let directory = try TemporaryDirectory()
+        func sets(_ history: [Message]) -> [MessageChanges] {
+            history.compactMap { message in
+                guard case .notification(let told) = message.body, case .amended(_, 1, let set, _) = told.data else {
+                    return nil
+                }
+                return set
+            }
+        }
+        try await HostedRooms.run(directory, Self.options()) { hosted in
+            let id = try await Self.filled(hosted)
+            let secret = MessageChanges(text: "secret", ext: "secret")
+            _ = try await hosted.ask(Self.amend(hosted, id, secret), Self.amend(hosted, id, MessageChanges(ext: "e")))
+            #expect(sets(try await hosted.history()) == [secret, MessageChanges(ext: "e")])
+            _ = try await hosted.ask(Self.recall(hosted, id))
+            #expect(sets(try await hosted.history()) == [MessageChanges(), MessageChanges()])
+            guard
+                case .success(.enter(let entered)) = try await hosted.ask(
+                    hosted.call("late", .operation(.enter(EnterRequest(room: HostedRooms.room, history: 100)))))[0]
+            else { throw ChatError(.internal, "not entered") }
+            #expect(entered.missed?.count == 4)
+            #expect(!"\(entered)".contains("secret"))
+        }
+        // As it is read from its files.
+        try await HostedRooms.run(directory, create: false, Self.options()) { hosted in
+            let history = try await hosted.served { () async throws(ChatError) in
+                try await hosted.calls.history(of: HostedRooms.room, HistoryRequest()).messages
+            }
+            #expect(sets(history) == [MessageChanges(), MessageChanges()])
+        }
+    }
+
     @Test func `copies in a COMBINE stay as they were copied`() async throws {
         try await HostedRooms.run(try TemporaryDirectory(), Self.options()) { hosted in
             let id = try await Self.filled(hosted)

@@ -298,6 +298,42 @@ struct HostedRoomTests {
         }
     }
 
+    @Test func `whoever is here enters again after the room was closed to others, with the profile of before`()
+        async throws
+    {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            var first = EnterRequest(room: HostedRooms.room)
+            (first.nick, first.avatar) = ("A", "https://a")
+            let again = ClientOperation.enter(EnterRequest(room: HostedRooms.room))
+            try await hosted.ask(
+                hosted.enter("owner"), hosted.enter("guest"),
+                hosted.call("nobody", anonymous: true, .operation(.enter(first))))
+            var invited = RoomChanges()
+            invited.entry = .invited
+            _ = try await hosted.calls.perform(
+                .updateRoom(set: invited, NotifyOptions()), in: HostedRooms.room, as: .system, id: nil)
+            let answers = try await hosted.ask(
+                hosted.enter("guest"), hosted.call("nobody", anonymous: true, .operation(again)),
+                hosted.enter("late"), hosted.enter("guest", session: "other"),
+                hosted.call("nobody", session: "other", anonymous: true, .operation(.enter(first))))
+            guard case .enter(let guest) = try answers[0].get(), case .enter(let nobody) = try answers[1].get() else {
+                throw ChatError(.internal, "not entered")
+            }
+            #expect(guest.room.online == 3)
+            #expect(nobody.me.profile.nick == "A" && nobody.me.profile.avatar == "https://a")
+            for refused in answers[2...] {
+                guard case .failure(let error) = refused else { throw ChatError(.internal, "entered") }
+                #expect(error.code == .forbidden)
+            }
+            // Gone, it comes from outside.
+            let exit = ClientOperation.exit(RoomNameRequest(room: HostedRooms.room))
+            let back = try await hosted.ask(hosted.call("guest", .operation(exit)), hosted.enter("guest"))
+            guard case .failure(let error) = back[1] else { throw ChatError(.internal, "entered") }
+            #expect(error.code == .forbidden)
+        }
+    }
+
     @Test func `an anonymous member gets no role, and keeps none`() async throws {
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()

@@ -169,7 +169,7 @@ import Testing
         var facts = CommandFacts()
         facts.delivered = 1
         #expect(count(facts) == 9)
-        #expect(rare(facts).flatMap { Mirror(reflecting: $0).descendant("fields") }.map(count) == 15)
+        #expect(rare(facts).flatMap { Mirror(reflecting: $0).descendant("fields") }.map(count) == 16)
         #expect(count(RoomRecord.blank) == 11)
         #expect(count(RecordedKick.blank) == 3)
         #expect(count(MemberRecord.blank) == 8)
@@ -180,7 +180,7 @@ import Testing
         #expect(count(HistoryRequest()) == 6)
         #expect(count(WebhookRecord.blank) == 6)
         #expect(count(MessageReport.blank) == 10)
-        #expect(count(RoomLifeEvent.blank) == 6)
+        #expect(count(RoomLifeEvent.blank) == 7)
         #expect(count(WebhookProgress.blank) == 4)
         #expect(count(WebhookSettings.blank) == 5)
         #expect(count(HookSettings.blank) == 4)

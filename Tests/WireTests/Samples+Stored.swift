@@ -61,6 +61,7 @@ extension Samples {
         facts.mediaID = maybe { $0.text(64) }
         facts.hold = maybe { HoldPolicy(seconds: $0.int64(), onExpiry: $0.any(HoldExpiry.self)) }
         facts.owesByRow = bool()
+        facts.owesPast = bool()
         facts.sharedUploads = list { SharedUpload(mediaID: $0.text(64), record: $0.uploadRecord()) }
         let actor: Actor =
             switch int(0...3) {
@@ -116,6 +117,7 @@ extension Samples {
     private mutating func lifeEvent() -> RoomLifeEvent {
         var event = RoomLifeEvent(kind: any(RoomLifeEvent.Kind.self), index: uint64(), after: uint64(), time: time())
         (event.lostFrom, event.lostTo) = (uint64(), uint64())
+        event.life = bool() ? Incarnation(uint64()) : nil
         return event
     }
 

@@ -1,7 +1,7 @@
 /// The head of an HTTP/1 request (RFC 9112 §3).
 public struct HTTPRequestHead: Sendable, Hashable {
     public var method: String
-    /// As it came.
+    /// As it came; of a whole URL, as clients give it to a proxy, what follows its authority (RFC 9112 §3.2.2).
     public var target: String
     /// Whether the client speaks HTTP/1.0, which knows neither chunks nor connections that live on by themselves.
     public var isVersion10: Bool
@@ -22,6 +22,17 @@ public struct HTTPRequestHead: Sendable, Hashable {
         var limits: HTTPHeadLimits
         var takesVersion10: Bool
         var isTarget: @Sendable (ArraySlice<UInt8>) -> Bool
+    }
+
+    private static func originForm(of target: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard target.first != UInt8(ascii: "/"),
+            let scheme = ["http://", "https://"].first(where: { HTTPSyntax.begins(target, with: $0) })
+        else { return target }
+        let rest = target.dropFirst(scheme.utf8CodeUnitCount)
+        guard let end = rest.firstIndex(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
+            return [0x2F]
+        }
+        return rest[end] == UInt8(ascii: "/") ? rest[end...] : [0x2F] + rest[end...]
     }
 
     /// Reads a head without the empty line at its end. The cost is linear in the bytes, whatever they are.
@@ -54,8 +65,9 @@ public struct HTTPRequestHead: Sendable, Hashable {
             }
         }
         var read = HTTPRequestHead(
-            method: String(decoding: parts[0], as: UTF8.self), target: String(decoding: parts[1], as: UTF8.self),
-            isVersion10: isVersion10, headers: headers)
+            method: String(decoding: parts[0], as: UTF8.self),
+            target: String(decoding: originForm(of: parts[1]), as: UTF8.self), isVersion10: isVersion10,
+            headers: headers)
         read.isForwarded = lines.dropFirst().contains { line in
             HTTPSyntax.begins(line, with: "x-forwarded-") || HTTPSyntax.begins(line, with: "forwarded:")
         }

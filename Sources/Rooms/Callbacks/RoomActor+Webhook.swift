@@ -52,6 +52,9 @@ extension RoomActor {
         var slice = WebhookSlice(progress: WebhookProgress(incarnation: incarnation))
         slice.progress.eventIndex = progress?.eventIndex ?? 0
         guard let owed = state.webhook else { return completion(slice) }
+        if let event = owed.events.first(where: { $0.index > slice.progress.eventIndex }), let life = event.life {
+            return pastSlice(event, of: life, after: progress, limit: limit, settings, completion)
+        }
         slice.progress.time = owed.since
         var next = owed.firstSeq == 0 ? state.lastSeq + 1 : owed.firstSeq
         if let progress, progress.incarnation == incarnation, progress.seq >= next {
@@ -85,6 +88,53 @@ extension RoomActor {
         }
     }
 
+    /// The items of a life that has ended, up to one of its events. They come before all others, in the same order.
+    private func pastSlice(
+        _ event: RoomLifeEvent, of life: Incarnation, after progress: WebhookProgress?, limit: Int,
+        _ settings: WebhookSettings, _ completion: @escaping @Sendable (WebhookSlice?) -> Void
+    ) {
+        var slice = WebhookSlice(progress: WebhookProgress(incarnation: life, eventIndex: progress?.eventIndex ?? 0))
+        // Whatever is behind it, the next slice tells.
+        slice.more = true
+        let owed = state.owedMessages(ofPast: life)
+        var next = owed?.lowerBound ?? event.after + 1
+        if let progress, progress.incarnation == life { next = max(next, progress.seq + 1) }
+        slice.progress.seq = next - 1
+        let last = min(event.after, owed?.upperBound ?? 0)
+        guard next <= last else {
+            finish(&slice, with: event, settings)
+            return completion(slice)
+        }
+        var query = HistoryRequest()
+        query.ascending = true
+        query.afterSeq = next - 1
+        query.limit = min(limit, Int(Limits.pageItems))
+        begin { [query, slice] room in
+            guard let page = try? await room.page(query, of: life) else { return completion(nil) }
+            var slice = slice
+            let messages = page.messages.filter { $0.seq.map { $0 <= last } ?? false }
+            var bytes = 0
+            for message in messages {
+                guard slice.items.count < limit, bytes < Self.sliceBytesMax else { break }
+                room.add(message, to: &slice, of: life, &bytes, limit: limit, settings: settings)
+            }
+            // Behind the end of the page nothing is known yet.
+            let isRead = messages.last.map { slice.progress.seq == $0.seq } ?? true
+            if isRead, !page.more || messages.count < page.messages.count, slice.items.count < limit {
+                if slice.progress.seq < last { room.addLost(through: last, of: life, to: &slice) }
+                if slice.items.count < limit { room.finish(&slice, with: event, settings) }
+            }
+            completion(slice)
+        }
+    }
+
+    /// Puts an event behind the messages of a life that has ended.
+    private func finish(_ slice: inout WebhookSlice, with event: RoomLifeEvent, _ settings: WebhookSettings) {
+        slice.progress.eventIndex = event.index
+        var bytes = 0
+        add(event, to: &slice, &bytes, settings)
+    }
+
     /// The first seq that is in memory and has not expired; what is before it must be read from history.
     private var firstReachable: UInt64 {
         let cutoff = visibleSince
@@ -105,17 +155,11 @@ extension RoomActor {
             guard let seq = message.seq, seq > slice.progress.seq else { continue }
             add(&events, before: seq, to: &slice, &bytes, limit: limit, settings: settings)
             guard slice.items.count < limit, bytes < Self.sliceBytesMax else { break }
-            if seq > slice.progress.seq + 1 { addLost(through: seq - 1, to: &slice) }
-            guard slice.items.count < limit else { break }
-            slice.progress.seq = seq
-            slice.progress.time = message.time
-            bytes += HotTail.size(message)
-            let event: WebhookEvent = message.type == .notification ? .notification : .message
-            if message.webhook, settings.wants(event) { slice.items.append(item(message, event)) }
+            add(message, to: &slice, of: slice.progress.incarnation, &bytes, limit: limit, settings: settings)
         }
         if slice.items.count < limit, bytes < Self.sliceBytesMax {
             if slice.progress.seq + 1 < reachable, slice.progress.seq < state.lastSeq {
-                addLost(through: min(reachable - 1, state.lastSeq), to: &slice)
+                addLost(through: min(reachable - 1, state.lastSeq), of: slice.progress.incarnation, to: &slice)
             }
             if slice.progress.seq == state.lastSeq {
                 add(&events, before: .max, to: &slice, &bytes, limit: limit, settings: settings)
@@ -125,13 +169,28 @@ extension RoomActor {
         slice.more = slice.progress.seq < state.lastSeq || !owedEvents(after: slice.progress.eventIndex, 0).isEmpty
     }
 
-    private func addLost(through last: UInt64, to slice: inout WebhookSlice) {
-        slice.items.append(lost(slice.progress.seq + 1, last))
+    /// Puts a message behind what is lost before it; only that, where there is no more place.
+    private func add(
+        _ message: Message, to slice: inout WebhookSlice, of life: Incarnation, _ bytes: inout Int, limit: Int,
+        settings: WebhookSettings
+    ) {
+        guard let seq = message.seq else { return }
+        if seq > slice.progress.seq + 1 { addLost(through: seq - 1, of: life, to: &slice) }
+        guard slice.items.count < limit else { return }
+        slice.progress.seq = seq
+        slice.progress.time = message.time
+        bytes += HotTail.size(message)
+        let event: WebhookEvent = message.type == .notification ? .notification : .message
+        if message.webhook, settings.wants(event) { slice.items.append(item(message, event)) }
+    }
+
+    private func addLost(through last: UInt64, of life: Incarnation, to slice: inout WebhookSlice) {
+        slice.items.append(lost(slice.progress.seq + 1, last, of: life))
         slice.progress.seq = last
     }
 
-    private func lost(_ from: UInt64, _ to: UInt64) -> WebhookItem {
-        let life = String(state.incarnation?.number ?? 0, radix: 36)
+    private func lost(_ from: UInt64, _ to: UInt64, of life: Incarnation) -> WebhookItem {
+        let life = String(life.number, radix: 36)
         var item = WebhookItem(id: "lost-\(shard)-\(life)-\(from)-\(to)", room: id, event: .lost, time: context.now())
         item.lost = LostMessages(room: id, from: from, to: to)
         return item
@@ -155,7 +214,7 @@ extension RoomActor {
         _ event: RoomLifeEvent, to slice: inout WebhookSlice, _ bytes: inout Int, _ settings: WebhookSettings
     ) {
         let name = "\(shard)-\(String(event.index, radix: 36))"
-        if event.lostFrom > 0 {
+        if event.lostFrom > 0, event.life == nil {
             var item = WebhookItem(id: "lost-\(name)", room: id, event: .lost, time: event.time)
             item.lost = LostMessages(room: id, from: event.lostFrom, to: event.lostTo)
             slice.items.append(item)

@@ -17,9 +17,9 @@ extension ShardHost {
                             guard let room else { return completion(nil) }
                             // As they are now: while the room was loaded, the webhook may have been switched on.
                             guard let settings = callbacks.value.webhook else {
-                                return completion(room.assumeIsolated { $0.forgetOwed() })
+                                return completion(room.onLoop { $0.forgetOwed() })
                             }
-                            room.assumeIsolated {
+                            room.onLoop {
                                 $0.webhookSlice(
                                     after: reading.after, limit: reading.itemsMax, settings, completion)
                             }
@@ -40,9 +40,9 @@ extension ShardHost {
 
     /// Proposes that the room is delivered so far.
     private func record(_ progress: WebhookProgress, in room: RoomActor) -> WebhookDispatcher.Record {
-        guard !room.assumeIsolated({ $0.state.knowsDelivered(progress) }) else { return .isThere }
+        guard !room.onLoop({ $0.state.knowsDelivered(progress) }) else { return .isThere }
         let command = Command(id: nil, room: room.id, actor: .system, body: .webhookDelivered(progress))
-        room.assumeIsolated { $0.propose(Proposal(command: command, key: nil, origin: .room)) }
+        room.onLoop { $0.propose(Proposal(command: command, key: nil, origin: .room)) }
         collect(room)
         return .proposed
     }

@@ -1,10 +1,12 @@
 import ChatModel
 
 extension Notification {
+    static let eventNumber = 40
+
     /// Visits the fields of a notification, which stand beside the message's own.
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var code = OpenEvent(self)
-        try walker.required(40, "event", &code)
+        try walker.required(Self.eventNumber, "event", &code)
         if W.isDecoding { event = code.known ?? .unknown }
         try walker.optional(41, "operator", &`operator`)
         try walker.list(42, "targets", &targets)

@@ -122,7 +122,7 @@ extension ClientOperation {
     /// Whether it needs the right to speak, which whoever is muted has lost (PROTOCOL.md, "Mutes").
     public var needsVoice: Bool {
         switch self {
-        case .send, .barrage, .amend, .tally, .queueSet, .queueSetMany, .queueTake, .queueClear: true
+        case .send, .barrage, .amend, .tally, .upload, .queueSet, .queueSetMany, .queueTake, .queueClear: true
         default: false
         }
     }

@@ -88,12 +88,16 @@ public enum HistoryCodec {
     /// The same of a message that `encode` wrote; 0 for what is none.
     public static func shownBytes(of payload: [UInt8]) -> Int { (try? decode(payload)).map(shownBytes) ?? 0 }
 
-    /// The seq of the message that a message which `encode` wrote quotes; nil for most, which quote none.
+    /// `Message.quotedSeq` of a message that `encode` wrote; nil for most, which quote none.
     public static func quotedSeq(in payload: [UInt8]) -> UInt64? {
-        guard payload.withUnsafeBytes({ ProtobufReader.has(MessageFields.replyNumber, in: $0) }),
-            let reply = try? decode(payload).replyTo, reply.excerpt != nil
-        else { return nil }
-        return reply.seq
+        let mayQuote = payload.withUnsafeBytes { bytes in
+            ProtobufReader.has(MessageFields.replyNumber, in: bytes)
+                || ProtobufReader.has(Notification.eventNumber, in: bytes)
+        }
+        guard mayQuote else { return nil }
+        // Some rooms have many notifications: those of one event are read whole.
+        if let event = (try? stored(StoredEvent.self, payload, "history row"))?.event, event != .amended { return nil }
+        return (try? decode(payload))?.quotedSeq
     }
 
     /// Whether a message that `encode` wrote was amended.
@@ -108,9 +112,7 @@ public enum HistoryCodec {
 
     /// A message that `encode` wrote, without what it quotes.
     public static func withoutQuote(_ payload: [UInt8]) -> [UInt8] {
-        guard var message = try? decode(payload) else { return payload }
-        message.replyTo = message.replyTo?.withoutExcerpt
-        return encode(message)
+        (try? decode(payload)).map { encode($0.withoutQuote) } ?? payload
     }
 
     /// A message of a type, or a notification of an event, that this version does not know comes as that: with its seq,
@@ -159,6 +161,19 @@ private struct StoredBody: WireMessage {
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try MessageFields.walk(&body, isRecalled: false, &walker)
+    }
+}
+
+/// The event of a stored notification alone; nil of another message, and of an event that this program does not know.
+private struct StoredEvent: WireMessage {
+    var event: EventCode?
+
+    static var blank: StoredEvent { StoredEvent(event: nil) }
+
+    mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
+        var code: OpenEvent?
+        try walker.optional(Notification.eventNumber, "event", &code)
+        if W.isDecoding { event = code?.known }
     }
 }
 

@@ -144,6 +144,7 @@ extension CommandFacts: WireMessage {
         try walker.optional(30, "mediaId", &rare.mediaID)
         try walker.repeated(31, "sharedUploads", &rare.sharedUploads)
         try walker.defaulted(40, "owesByRow", &rare.owesByRow, default: false)
+        try walker.defaulted(41, "owesPast", &rare.owesPast, default: false)
         if W.isDecoding { rare.amended = stored?.message }
     }
 }

@@ -23,6 +23,9 @@ extension RoomLifeEvent: WireMessage {
         try walker.shown(4, "time", &time)
         try walker.shown(5, "lostFrom", &lostFrom)
         try walker.shown(6, "lostTo", &lostTo)
+        var number = life?.number
+        try walker.optional(7, "life", &number)
+        if W.isDecoding { life = number.map { Incarnation($0) } }
     }
 }
 
