@@ -112,6 +112,7 @@ extension RoomState {
 
     /// The first kept message of a life of before that is owed, and the last; nil: none is.
     public func owedMessages(ofPast life: Incarnation) -> ClosedRange<UInt64>? {
+        guard life != RoomLifeEvent.unknownLife else { return nil }
         let ends = owed.events.filter { $0.life == life && $0.lostFrom > 0 && $0.lostFrom <= $0.lostTo }
         guard let first = ends.first, let last = ends.last else { return nil }
         return first.lostFrom...max(first.lostFrom, last.lostTo)
@@ -137,15 +138,21 @@ extension RoomState {
         for event in owedHolds { outcome.rows.append(removal(of: event)) }
         owedHolds = Fifo()
         owed.firstHeld = 0
-        for index in owed.events.indices where owed.events[index].life == nil {
-            if command.facts.owesPast {
-                owed.events[index].life = incarnation
-            } else {
-                owed.events[index].after = 0
-            }
+        if command.facts.owesPast {
+            giveLifeToEvents()
+            (event.life, event.after) = (incarnation, lastSeq)
+        } else {
+            for index in owed.events.indices where owed.events[index].life == nil { owed.events[index].after = 0 }
         }
-        if command.facts.owesPast { (event.life, event.after) = (incarnation, lastSeq) }
         addOwed(event, &outcome)
+    }
+
+    /// The life has ended. Events of lives that ended without the fact do not say which these were.
+    private mutating func giveLifeToEvents() {
+        let former = owed.events.lastIndex { $0.life == nil && $0.kind == .deleted } ?? -1
+        for index in owed.events.indices where owed.events[index].life == nil {
+            owed.events[index].life = index <= former ? RoomLifeEvent.unknownLife : incarnation
+        }
     }
 
     private mutating func addOwed(_ event: RoomLifeEvent, _ outcome: inout Outcome) {
@@ -208,6 +215,6 @@ extension RoomLifeEvent {
 
     /// Whether a message is owed of that life of before that the webhook has got by now.
     fileprivate func owesMessages(through progress: WebhookProgress) -> Bool {
-        life == progress.incarnation && lostFrom > 0 && lostFrom <= progress.seq
+        life == progress.incarnation && life != Self.unknownLife && lostFrom > 0 && lostFrom <= progress.seq
     }
 }

@@ -10,8 +10,8 @@ struct OlderMessages {
     var erased: Set<UInt64> = []
     /// Messages that were amended meanwhile, as they are now.
     var amended: [UInt64: Message] = [:]
-    /// Whether any message was recalled.
-    var hasErased = false
+    /// How many messages had been recalled when the read began (`RecentHistory.erased`).
+    var erasuresBefore: UInt64 = 0
     /// When it was read last.
     var readAt: Timestamp?
 
@@ -21,9 +21,7 @@ struct OlderMessages {
 
     /// Only messages that may be among those that are being read.
     mutating func noteErased(_ seq: UInt64, of lastSeq: UInt64) {
-        guard waiting != nil else { return }
-        hasErased = true
-        guard seq + UInt64(HotTail.messagesMax) > lastSeq else { return }
+        guard waiting != nil, seq + UInt64(HotTail.messagesMax) > lastSeq else { return }
         erased.insert(seq)
     }
 

@@ -36,6 +36,7 @@ extension RoomActor {
                 copies: &copies, rows: &rows)
         }
         clearSeatsOfGone(by: proposal)
+        noteApplied(proposal.command.body)
         release(proposal)
         touch()
         if state.isOwing { context.callbacks.value.note(id, shard) }

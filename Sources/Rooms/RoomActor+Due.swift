@@ -4,9 +4,11 @@ import RoomProtocol
 
 /// The things that a room does at a time, and when the next of them is due (`RoomAgenda`).
 extension RoomActor {
-    /// The host looks at a room once in this time at most, because what it has proposed meanwhile may be on its way. The
-    /// end of a mute, for example, is told so much later at most, and by the steps of the host.
+    /// The host looks at a room once in this time at most. The end of a mute, for example, is told so much later at most, and
+    /// by the steps of the host.
     static let lookMilliseconds: Int64 = 250
+    /// For so long a room does not propose again what is due, because the proposal before may be on its way.
+    static let dueProposalMilliseconds: Int64 = 1_000
     /// For so long nothing has happened in a room before it leaves memory.
     static let idleMilliseconds: Int64 = 2_000
 
@@ -29,12 +31,30 @@ extension RoomActor {
         func sooner(_ other: Timestamp?) { if let other, other < due { due = other } }
         sooner(presence.nextTick)
         sooner(budget.reportDueAt)
-        sooner(inPlace(&state) { $0.nextDeadline })
         sooner(graces.nextEnd)
         // Owners who have come are taken off the list, too.
         if !graces.absentOwners.isEmpty { due = Timestamp(.min) }
-        sooner(occupancyDueAt)
+        let mayPropose = mayProposeDueAt
+        sooner(inPlace(&state) { $0.nextDeadline }.map { max($0, mayPropose) })
+        sooner(occupancyDueAt.map { max($0, mayPropose) })
         return due
+    }
+
+    private var mayProposeDueAt: Timestamp {
+        note.proposedDueAt?.adding(milliseconds: Self.dueProposalMilliseconds) ?? Timestamp(.min)
+    }
+
+    private func proposeDue(_ proposal: Proposal, at now: Timestamp) {
+        note.proposedDueAt = now
+        propose(proposal)
+    }
+
+    /// Its proposal of what is due was applied: the next may follow.
+    func noteApplied(_ body: CommandBody) {
+        switch body {
+        case .expire, .occupancy: note.proposedDueAt = nil
+        default: break
+        }
     }
 
     /// When `occupancyProposal` may have something to say, beside what the room's own deadline brings.
@@ -102,15 +122,17 @@ extension RoomActor {
             perform(due)
         }
         if let told = budget.reportDueAt, told <= now { touch() }
-        // Before what is due: nobody's room closes.
-        if let occupancy = occupancyProposal(at: now) { propose(occupancy) }
-        if let deadline = state.nextDeadline, deadline <= now {
-            propose(
-                Proposal(
-                    command: Command(
-                        id: nil, room: id, actor: .system, body: .expire,
-                        facts: facts(state.dueUsers(at: now), .expire)),
-                    key: nil, origin: .room))
+        if mayProposeDueAt <= now {
+            // Before what is due: nobody's room closes.
+            if let occupancy = occupancyProposal(at: now) { proposeDue(occupancy, at: now) }
+            if let deadline = state.nextDeadline, deadline <= now {
+                proposeDue(
+                    Proposal(
+                        command: Command(
+                            id: nil, room: id, actor: .system, body: .expire,
+                            facts: facts(state.dueUsers(at: now), .expire)),
+                        key: nil, origin: .room), at: now)
+            }
         }
         clearAbandonedSeats(at: now)
     }

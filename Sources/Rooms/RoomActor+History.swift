@@ -71,7 +71,8 @@ extension RoomActor {
     func rows(_ query: HistoryQuery, for reader: HistoryReader? = nil) async throws(ChatError) -> StoredPage {
         await writtenRows()
         var query = query
-        query.visibleSince = visibleSince
+        // A life that has ended is read for the webhook alone, as long as its files are there.
+        query.visibleSince = query.incarnation == state.incarnation ? visibleSince : nil
         return try await stored { [query] in storage.page(query, for: reader, completion: $0) }
     }
 

@@ -42,7 +42,7 @@ extension RoomActor {
         let life = state.incarnation
         recent.older.erased = []
         recent.older.amended = [:]
-        recent.older.hasErased = false
+        recent.older.erasuresBefore = recent.erased.count
         begin { [query] room in
             var failure: ChatError?
             do throws(ChatError) {
@@ -74,10 +74,10 @@ extension RoomActor {
             return recent.older.amended[seq] ?? message
         }
         recent.tail.prepend(older, lastSeq: state.lastSeq)
-        // Any of those that they quote may have been recalled meanwhile.
-        guard recent.older.hasErased else { return }
-        let present = recent.tail
-        recent.tail.removeQuotes { present.message(seq: $0)?.isRecalled ?? true }
+        // Some of those that they quote may have been recalled meanwhile.
+        let (before, erased) = (recent.older.erasuresBefore, recent.erased)
+        guard erased.count != before else { return }
+        recent.tail.removeQuotes { erased.contains($0, since: before) != false }
     }
 
     /// The newest messages that `history` asks for, as many as fit, up to the reply's `seq`: made and told once for all

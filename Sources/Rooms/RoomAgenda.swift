@@ -12,6 +12,8 @@ struct RoomAgenda {
         var dueAt: Timestamp?
         /// When the room was looked at last.
         var lookedAt = Timestamp(.min)
+        /// When the room proposed what was due, if that may be on its way still.
+        var proposedDueAt: Timestamp?
         var hasGraces = false
         /// How many were in it.
         var online = 0
@@ -88,7 +90,7 @@ struct RoomAgenda {
         wheel.removeAll()
         for room in rooms {
             room.onLoop { room in
-                room.note.dueAt = nil
+                (room.note.dueAt, room.note.proposedDueAt) = (nil, nil)
                 room.times.idleSince = min(room.times.idleSince, now)
             }
             plan(room, isLed: isLed, at: now)

@@ -224,7 +224,8 @@ package final class WebhookDispatcher {
         }
         queue.removeFirst()
         queued.remove(room)
-        let (generation, after) = (generation, delivered[room])
+        // The room may be in this batch already: it was noted again while it was read.
+        let (generation, after) = (generation, building.progress[room] ?? delivered[room])
         let me = LoopBound(onLoop: self, loop: loop)
         let collected: @Sendable (WebhookSlice?) -> Void = { slice in
             guard me.value.generation == generation else { return }

@@ -140,6 +140,23 @@ struct WebhookTests {
         #expect(room.state.webhook == nil)
     }
 
+    @Test func `a life that ended before deletions said which it was is not taken for the next one`() throws {
+        var room = Self.room()
+        for _ in 0..<3 { room.run(Self.text, by: member("ann")) }
+        room.run(.deleteRoom, by: .system)
+        room.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        room.run(Self.text, by: member("ann"))
+        let life = try #require(room.state.incarnation)
+        room.facts.owesPast = true
+        room.run(.deleteRoom, by: .system)
+        let events = room.state.webhook?.events ?? []
+        #expect(events.map(\.kind) == [.deleted, .created, .deleted])
+        #expect(events.map(\.life) == [RoomLifeEvent.unknownLife, life, life])
+        #expect(events.map(\.isLoss) == [true, false, false])
+        #expect(room.state.owedMessages(ofPast: life) == 1...1)
+        #expect(room.state.owedMessages(ofPast: RoomLifeEvent.unknownLife) == nil)
+    }
+
     @Test func `a life that ends twice owes what was said before each end`() throws {
         var room = Self.room()
         (room.facts.owesPast, room.facts.keepDeletedSeconds) = (true, 60)

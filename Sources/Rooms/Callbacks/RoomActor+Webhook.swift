@@ -131,6 +131,8 @@ extension RoomActor {
     /// Puts an event behind the messages of a life that has ended.
     private func finish(_ slice: inout WebhookSlice, with event: RoomLifeEvent, _ settings: WebhookSettings) {
         slice.progress.eventIndex = event.index
+        // Told with the events: what is delivered of these ends it.
+        slice.forgotten = state.webhook?.forgotten ?? 0
         var bytes = 0
         add(event, to: &slice, &bytes, settings)
     }
@@ -214,7 +216,7 @@ extension RoomActor {
         _ event: RoomLifeEvent, to slice: inout WebhookSlice, _ bytes: inout Int, _ settings: WebhookSettings
     ) {
         let name = "\(shard)-\(String(event.index, radix: 36))"
-        if event.lostFrom > 0, event.life == nil {
+        if event.isLoss {
             var item = WebhookItem(id: "lost-\(name)", room: id, event: .lost, time: event.time)
             item.lost = LostMessages(room: id, from: event.lostFrom, to: event.lostTo)
             slice.items.append(item)

@@ -32,7 +32,7 @@ final class TestNode: Sendable {
 
     /// Writes configuration and keys; nothing is created or started yet.
     /// - Parameter settings: what differs from a configuration of high rates and free ports; nested objects replace
-    ///   whole ones.
+    ///   whole ones, but for the ports, which stay free ones.
     init(_ settings: [String: Any] = [:]) throws {
         directory = FileManager.default.temporaryDirectory.path + "/chatroom-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -45,6 +45,11 @@ final class TestNode: Sendable {
         ]
         if let certificate = TestCertificate.current { all["tls"] = try certificate.write(to: directory) }
         all.merge(settings) { $1 }
+        for door in ["client", "api"] {
+            guard var section = all[door] as? [String: Any], section["port"] == nil else { continue }
+            section["port"] = 0
+            all[door] = section
+        }
         try write(all, to: configPath, mode: 0o600)
     }
 
