@@ -37,9 +37,11 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         for item in batch["items"]:
             if item["id"] in seen:
                 continue
-            seen.add(item["id"])
             text = item.get("message", {}).get("text", "")
-            print(item["event"], item["room"], item.get("seq", "-"), text, flush=True)
+            # A sanction is of no room, and an item of a user has no message.
+            user = item.get("user", {}).get("user", "")
+            print(item["event"], item.get("room", "-"), item.get("seq", "-"), text or user, flush=True)
+            seen.add(item["id"])  # Behind the work: what fails is to come again.
         self.answer(204)  # Only after everything is stored: 2xx means that it will not be sent again.
 
     def answer(self, status):

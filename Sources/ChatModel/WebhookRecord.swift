@@ -52,7 +52,7 @@ public struct RoomLifeEvent: Sendable, Hashable {
     /// The life of the room that it belongs to, once that has ended.
     public var life: Incarnation?
 
-    /// Of events whose life has ended and is not known. No life has this number.
+    /// The life of events whose life has ended and is not known. No life has this number.
     public static let unknownLife = Incarnation(0)
     /// Whether `lostFrom` and `lostTo` can't be delivered any more.
     public var isLoss: Bool { lostFrom > 0 && (life ?? Self.unknownLife) == Self.unknownLife }

@@ -8,7 +8,7 @@ import Synchronization
 /// thread and must hand over to where they belong. Every read sees everything that was passed to `write` before it.
 public final class ShardStorage: Sendable {
     let number: UInt64
-    let directory: String
+    public let directory: String
     let configuration: StorageConfiguration
     let writerThread: StorageThread
     let readerThread: StorageThread

@@ -19,6 +19,8 @@ final class SanctionTeller: Sendable {
     ) {
         task = Task {
             var backOff = BackOff(first: 1_000, longest: 60_000)
+            // Once a minute, as of other batches: no figure tells of these.
+            var warnedAt: ContinuousClock.Instant?
             while !Task.isCancelled {
                 var wait = Self.wait
                 if let last = system.owedSanctions.events.last, await system.status().leader == node {
@@ -26,7 +28,12 @@ final class SanctionTeller: Sendable {
                         try await Self.notify(through: last.index, system, client, webhook())
                         backOff.succeeded()
                     } catch {
-                        logger.info("the webhook was not told of sanctions", metadata: ["error": "\(error.message)"])
+                        if warnedAt.map({ .now - $0 >= .seconds(60) }) ?? true {
+                            warnedAt = .now
+                            logger.warning(
+                                "the webhook does not accept sanctions; they are told again",
+                                metadata: ["reason": "\(error.message)"])
+                        }
                         wait = .milliseconds(backOff.failed(random: .random(in: 0..<1)))
                     }
                 }

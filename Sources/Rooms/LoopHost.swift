@@ -57,7 +57,7 @@ final class LoopHost {
         outbox = Outbox(sink: context.sink)
     }
 
-    /// Opens a shard. Throws `RaftError` when its log contradicts itself.
+    /// Opens a shard. Throws `RaftError` when its log contradicts itself, or its files are older than that.
     func add(
         _ shard: ShardID, server: ServerID, store: LogStore, storage: ShardStorage, entriesRetained: UInt64
     ) throws(RaftError) {
@@ -66,6 +66,13 @@ final class LoopHost {
             installed: storage.installedMark.flatMap { try? SnapshotMark(decoding: $0) },
             entriesRetained: entriesRetained, figures: context.figures.shard(shard),
             refusedTerms: context.refusedTerms)
+        // The log lets entries go, and counts them as applied, only when the shard's files on disk have them.
+        guard log.appliedIndex <= storage.appliedIndex else {
+            throw RaftError(
+                .corruptLog,
+                "the files of shard \(shard.number), in \(storage.directory), are missing or older than the log: they have "
+                    + "what entry \(storage.appliedIndex) made, and the log goes on behind \(log.appliedIndex)")
+        }
         let host = ShardHost(
             shard: shard, log: log, storage: storage, context: context, outbox: outbox,
             onWork: { [unowned self] shard in working.append(shard) })

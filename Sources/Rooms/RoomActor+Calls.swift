@@ -3,6 +3,7 @@ import GroupDriver
 import History
 import RoomCore
 import RoomProtocol
+import Telemetry
 import Wire
 
 extension RoomRequest.Body {
@@ -85,6 +86,7 @@ extension RoomActor {
                 }
                 try handle(operation, call, visitor, at: now)
             } catch {
+                if case .send = operation { context.figures.refused.add() }
                 reply(call, .failure(error))
             }
         case .server: reply(call, .failure(ChatError(.forbidden, "this operation is the server API's")))

@@ -73,6 +73,9 @@ extension ServerSendRequest {
         guard draft.body.type != .combine else {
             throw ChatError(.badParameter, "type COMBINE is for messages of a room", field: "type")
         }
+        guard !moderate else {
+            throw ChatError(.badParameter, "moderate is for messages of a room", field: "moderate")
+        }
         let random = String(UInt128.random(in: .min ... .max), radix: 36)
         var fields = MessageFields(
             room: nil, place: .outside, messageID: "x\(random)", time: time,

@@ -32,6 +32,15 @@ struct SchemaBook: Sendable {
     /// Messages that may also be given as a user's ID alone.
     static let alsoAsID: Set = ["ServerSender", "Operator", "Robot"]
 
+    /// Lists without which a call is refused. Others may be absent, which is the same as empty.
+    private static let mustNotBeEmpty: Set = ["PollBody.options", "RobotsBody.robots", "ImportBody.messages"]
+    /// Fields that callers may leave out, although answers always have them.
+    private static let mayBeAbsent: Set = [
+        "WebhookSettings.events", "ModerationSettings.words",
+        // Only TEXT has it.
+        "ImportedMessage.text",
+    ]
+
     /// - Parameter isRequest: whether the message comes from a caller, who may leave out more than an answer does.
     mutating func add(_ type: any WireMessage.Type, isRequest: Bool) { add(of: type, isRequest) }
 
@@ -42,8 +51,11 @@ struct SchemaBook: Sendable {
         if isRequest { properties = properties.withoutNotification }
         let always = Self.fieldsOfAllVariants(of: type, isRequest)
         for index in properties.indices {
-            properties[index].required = always.contains(properties[index].name)
-            properties[index].meaning = Self.meanings["\(Body.schemaName).\(properties[index].name)"]
+            let name = "\(Body.schemaName).\(properties[index].name)"
+            properties[index].required =
+                Self.mustNotBeEmpty.contains(name)
+                || always.contains(properties[index].name) && !Self.mayBeAbsent.contains(name)
+            properties[index].meaning = Self.meanings[name]
         }
         components.append((Body.schemaName, .object(properties)))
         for message in walker.nested { add(message, isRequest: isRequest) }

@@ -329,7 +329,6 @@ package final class WebhookDispatcher {
         guard let failure else {
             backOff.succeeded()
             figures.delivered.add(building.batch.items.count)
-            figures.delivering(nil, shard.id)
             return accepted(building)
         }
         figures.failed.add()
@@ -358,6 +357,8 @@ package final class WebhookDispatcher {
 
     private func accepted(_ building: Building) {
         state = .idle
+        // Also of a batch that nobody wants any more, since the webhook is off.
+        figures.delivering(nil, shard.id)
         delivered.merge(building.progress) { $1 }
         soft.removeFirst(building.softCount)
         // Items dropped since then are told next time.

@@ -30,6 +30,18 @@ extension IntegrationTests {
             await node.kill()
         }
 
+        @Test func `files of a shard that are gone are not taken for an empty shard`() async throws {
+            let node = try TestNode(["log": ["checkpointSeconds": 1]])
+            try await node.create()
+            try await node.start()
+            let room = try await node.createRoom("r")
+            let ann = try await TestClient.entered(node, "ann", room)
+            for number in 1...20 { try await ann.send(room, "\(number)") }
+            _ = try await node.stop()
+            try FileManager.default.removeItem(atPath: node.dataPath + "/shards")
+            try await expectRefusal(node, "files of shard", "missing or older than the log")
+        }
+
         @Test func `a directory with something else in it is not taken`() async throws {
             let node = try TestNode()
             try FileManager.default.createDirectory(atPath: node.dataPath, withIntermediateDirectories: true)

@@ -31,6 +31,34 @@ struct KeysFileTests {
         }
     }
 
+    @Test(
+        arguments: [
+            (#"{"admin":[],"token":[]}"#, nil), (#"{"admin":[],"token":[]"#, "isn't JSON"), ("", "isn't JSON"),
+            (#"{"admin":[]}"#, "lacks token"), (#"{"admin":1,"token":[]}"#, "wrong type: admin"),
+            (#"{"admin":[],"token":[],"tokens":[]}"#, "has tokens, which"),
+            (#"{"admin":[{"id":"a","secret":"SECRET","rol":"READ"}],"token":[]}"#, "has admin[0].rol, which"),
+            (#"{"admin":[{"id":"a"}],"token":[]}"#, "lacks admin[0].secret"),
+            (#"{"admin":[],"token":[{"kid":"k","secret":"SECRET","use":"client"}]}"#, "lacks token[0].algorithm"),
+            (
+                #"{"admin":[],"token":[{"kid":"k","secret":"SECRET","use":"client","algorithm":"none"}]}"#,
+                "token[0].algorithm"
+            ),
+            (#"{"admin":[],"token":[],"cluster":[{"secret":"SECRET","id":1}]}"#, "has cluster[0].id, which"),
+        ] as [(String, String?)])
+    func `the fault of a file is named by its place, without its content`(content: String, fault: String?) throws {
+        let path = FileManager.default.temporaryDirectory.path + "/keys-\(UUID().uuidString).json"
+        #expect(
+            FileManager.default.createFile(
+                atPath: path, contents: Data(content.utf8), attributes: [.posixPermissions: 0o600]))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do throws(NodeError) {
+            _ = try KeysFile.read(path)
+            #expect(fault == nil)
+        } catch {
+            #expect(error.message.contains(try #require(fault)) && !error.message.contains("SECRET"), "\(error)")
+        }
+    }
+
     private static var keySet: [String: Any] {
         [
             "jwksUrl": "https://login.example:8443/keys?x=1", "algorithms": ["RS256", "ES256"], "use": "client",

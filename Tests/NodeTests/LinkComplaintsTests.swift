@@ -26,6 +26,17 @@ import Testing
         #expect(try said(given) == [true, false, true, false])
     }
 
+    @Test func `a node that was taken out is a complaint when it goes on calling`() throws {
+        func removed(_ seconds: Int...) -> [Complaint] {
+            seconds.map { Complaint(node: "a", code: .removed, second: $0) }
+        }
+        #expect(try said(removed(0, 1, 4, 5, 6, 64, 65)) == [false, false, false, true, false, false, true])
+        // Its return was not known yet, twice.
+        #expect(try said(removed(0, 2, 62, 64)) == [false, false, false, false])
+        let crowd = (0...LinkComplaints.kindsMax).map { Complaint(node: "n\($0)", code: .removed) }
+        #expect(try said(crowd + crowd).allSatisfy { !$0 })
+    }
+
     @Test func `another node, another code and nobody in particular are complaints of their own`() throws {
         let given = [
             Complaint(node: "a"), Complaint(node: "b"), Complaint(node: "a", code: .version), Complaint(), Complaint(),

@@ -14,11 +14,18 @@ struct LinkComplaints {
     /// Kinds that are remembered; beyond, nothing more is worth a line until the oldest are forgotten.
     static let kindsMax = 256
 
+    /// For so long a node that was taken out must go on calling before that is worth a line: a node that was started a moment
+    /// ago may know of the removal, and not yet of the return.
+    static let patience = Duration.seconds(5)
+
     private var saidAt: [Kind: ContinuousClock.Instant] = [:]
+    /// When nodes that were taken out called first and last.
+    private var removed: [NodeID: (first: ContinuousClock.Instant, last: ContinuousClock.Instant)] = [:]
 
     /// Whether to say it at `now`.
     /// - Parameter node: nil for whoever has not said who it is.
     mutating func admit(_ node: NodeID?, _ code: LinkError.Code, at now: ContinuousClock.Instant) -> Bool {
+        if code == .removed, let node, !isPersistent(node, at: now) { return false }
         let kind = Kind(node: node, code: code)
         if let last = saidAt[kind], now - last < Self.interval { return false }
         if saidAt.count >= Self.kindsMax {
@@ -27,5 +34,17 @@ struct LinkComplaints {
         }
         saidAt[kind] = now
         return true
+    }
+
+    private mutating func isPersistent(_ node: NodeID, at now: ContinuousClock.Instant) -> Bool {
+        guard let known = removed[node], now - known.last < Self.interval else {
+            if removed.count >= Self.kindsMax { removed = removed.filter { now - $0.value.last < Self.interval } }
+            // A crowd of names does not grow the memory.
+            guard removed.count < Self.kindsMax else { return false }
+            removed[node] = (now, now)
+            return false
+        }
+        removed[node]?.last = now
+        return now - known.first >= Self.patience
     }
 }

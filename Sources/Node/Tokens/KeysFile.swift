@@ -59,11 +59,17 @@ struct KeysFile: Sendable, Decodable {
 
     static func read(_ path: String) throws(NodeError) -> KeysFile {
         try TLSFiles.requirePrivate(path, "the keys file")
-        guard let data = FileManager.default.contents(atPath: path),
-            let keys = try? JSONDecoder().decode(KeysFile.self, from: data)
-        else {
-            // The underlying error may quote the file's content, so it is not passed on.
-            throw NodeError(.configuration, "the keys file \(path) can't be read or isn't valid JSON of keys")
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw NodeError(.configuration, "the keys file \(path) can't be read")
+        }
+        let keys: KeysFile
+        do {
+            keys = try JSONDecoder().decode(KeysFile.self, from: data)
+        } catch {
+            throw NodeError(.configuration, "the keys file \(path) \(KeysFileNames.fault(in: error))")
+        }
+        if let name = try? JSONDecoder().decode(KeysFileNames.self, from: data).unknown {
+            throw NodeError(.configuration, "the keys file \(path) has \(name), which means nothing")
         }
         try keys.check()
         return keys

@@ -114,43 +114,29 @@ extension ClusterCommand {
 
         func run() async throws {
             let client = try common.client()
-            if !yes {
-                let shards = try await client.call("GET", ["cluster", "shards"])["shards"]?.items ?? []
-                var holders = Set(shards.flatMap { ($0["replicas"]?.items ?? []).compactMap(\.text) })
-                // A node that holds no shard takes no replica with it.
-                if holders.remove(node) != nil, holders.count < Self.replicasWanted {
-                    try confirm(leaving: holders.count)
-                }
-            }
+            if !yes { try await LeavingNode.drained.confirm(node, client) }
             let result = try await client.call("POST", ["cluster", "nodes", node, "drain"])
             common.show(result) { _ in ["\(node) is being drained: see cluster shards"] }
-        }
-
-        /// With fewer nodes each shard is on one of them (OPERATIONS.md, "Shrink").
-        private static let replicasWanted = 3
-
-        /// The node's ID must be typed again. Throws where nobody types it, or something else.
-        private func confirm(leaving count: Int) throws(CommandFailure) {
-            let name = DisplayText.safe(node)
-            Output.note(
-                """
-                Drain \(name)? \(count) other \(count == 1 ? "node is" : "nodes are") left, and each shard will be on one \
-                node only: when that node is lost, its rooms are. This can't be taken back. Type the node's ID to drain it:
-                """)
-            guard let typed = readLine(), typed == node else {
-                throw CommandFailure(.refused, "\(name) was not drained; --yes drains it without asking")
-            }
         }
     }
 
     struct Remove: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take a node out that is dead or empty.")
+        static let configuration = CommandConfiguration(
+            abstract: "Take a node out that is dead or empty, for good: it may not come back with its data.",
+            discussion: """
+                Where fewer than three nodes would be left and the node still has shards, each shard has one replica \
+                afterwards, so the node's ID must be typed again, or --yes given. To replace a dead node, let the new one \
+                join first.
+                """)
 
         @Argument var node: String
+        @Flag(help: "Don't ask.") var yes = false
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            let result = try await common.client().call("POST", ["cluster", "nodes", node, "remove"])
+            let client = try common.client()
+            if !yes { try await LeavingNode.removed.confirm(node, client) }
+            let result = try await client.call("POST", ["cluster", "nodes", node, "remove"])
             common.show(result) { _ in ["\(node) is removed"] }
         }
     }
@@ -211,13 +197,13 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         common.show(try await common.client().call("POST", ["backup"], timeoutSeconds: 4 * 3600)) { backup in
-            var table = Table(["NODE", "DIRECTORY", "BYTES"])
-            for copy in backup["copies"]?.items ?? [] {
-                table.add([
-                    copy["node"]?.shown ?? "", copy["directory"]?.shown ?? "", copy["bytes"]?.shown ?? "",
+            // Uncut: `restore` is given all of these directories.
+            (backup["copies"]?.items ?? []).flatMap { copy in
+                Table.facts([
+                    ("node", copy["node"]?.shown ?? ""), ("directory", copy["directory"]?.shown ?? ""),
+                    ("bytes", copy["bytes"]?.shown ?? ""),
                 ])
             }
-            return table.lines()
         }
     }
 }
