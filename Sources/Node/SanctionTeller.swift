@@ -28,7 +28,7 @@ final class SanctionTeller: Sendable {
                         try await Self.notify(through: last.index, system, client, webhook())
                         backOff.succeeded()
                     } catch {
-                        if warnedAt.map({ .now - $0 >= .seconds(60) }) ?? true {
+                        if !Task.isCancelled, warnedAt.map({ .now - $0 >= .seconds(60) }) ?? true {
                             warnedAt = .now
                             logger.warning(
                                 "the webhook does not accept sanctions; they are told again",

@@ -31,7 +31,7 @@ extension RoomState {
             || owed.events.contains { $0.owesMessages(through: progress) }
         let owesEvents =
             progress.eventIndex > 0
-            && (owed.forgotten > 0 || owed.events.contains { $0.index <= progress.eventIndex }
+            && (owed.forgotten > 0 && !isOfPast(progress) || owed.events.contains { $0.index <= progress.eventIndex }
                 || owed.firstReport > 0 && owed.firstReport <= progress.eventIndex
                 || owed.firstHeld > 0 && owed.firstHeld <= progress.eventIndex)
         return !owesMessages && !owesEvents
@@ -110,6 +110,11 @@ extension RoomState {
         return true
     }
 
+    /// Whether it is of a life that has ended: the slices of those do not tell what was forgotten.
+    private func isOfPast(_ progress: WebhookProgress) -> Bool {
+        progress.incarnation != incarnation ?? Incarnation(0) && owed.events.contains { $0.life != nil }
+    }
+
     /// The first kept message of a life of before that is owed, and the last; nil: none is.
     public func owedMessages(ofPast life: Incarnation) -> ClosedRange<UInt64>? {
         guard life != RoomLifeEvent.unknownLife else { return nil }
@@ -163,7 +168,9 @@ extension RoomState {
             let forgotten = owed.events.remove(at: oldest)
             owed.forgotten &+= 1
             // Nothing leads to its messages any more.
-            if forgotten.life != nil, forgotten.lostFrom > 0, forgotten.lostTo >= forgotten.lostFrom {
+            if let life = forgotten.life, life != RoomLifeEvent.unknownLife, forgotten.lostFrom > 0,
+                forgotten.lostTo >= forgotten.lostFrom
+            {
                 owed.forgotten &+= Int64(clamping: forgotten.lostTo - forgotten.lostFrom) &+ 1
             }
         }
@@ -172,7 +179,7 @@ extension RoomState {
 
     /// The webhook has got that far: in the life of the room that it names, and with openings and closings of all lives.
     mutating func webhookDelivered(_ progress: WebhookProgress, _ outcome: inout Outcome) -> CommandResult {
-        let before = owed
+        let (before, isPast) = (owed, isOfPast(progress))
         if owed.firstSeq > 0, progress.incarnation == incarnation, progress.seq >= owed.firstSeq {
             owed.firstSeq = progress.seq < lastSeq ? progress.seq + 1 : 0
             owed.since = owed.firstSeq > 0 ? progress.time : Timestamp(0)
@@ -189,7 +196,7 @@ extension RoomState {
                 outcome.rows.append(removal(of: first))
             }
             owed.firstHeld = owedHolds.first?.index ?? 0
-            owed.forgotten = 0
+            if !isPast { owed.forgotten = 0 }
             _ = forgetReports(through: progress.eventIndex, areLost: false)
         }
         if owed != before { putOwed(&outcome) }

@@ -31,7 +31,7 @@ extension RoomActor {
         query.afterSeq = request.afterSeq
         let erasures = recent.erased.count
         let page = try await unchanged { [query] room throws(ChatError) in
-            let page = try await room.rows(query, for: reader)
+            let page = try await room.rows(query, ofPast: life != nil, for: reader)
             return (page, page.rows.map(\.seq))
         }
         do {
@@ -68,11 +68,13 @@ extension RoomActor {
     }
 
     /// A page of rows, of everything that has been applied.
-    func rows(_ query: HistoryQuery, for reader: HistoryReader? = nil) async throws(ChatError) -> StoredPage {
+    /// - Parameter isPast: of a life that has ended, for the webhook: for as long as its files are there.
+    func rows(
+        _ query: HistoryQuery, ofPast isPast: Bool = false, for reader: HistoryReader? = nil
+    ) async throws(ChatError) -> StoredPage {
         await writtenRows()
         var query = query
-        // A life that has ended is read for the webhook alone, as long as its files are there.
-        query.visibleSince = query.incarnation == state.incarnation ? visibleSince : nil
+        query.visibleSince = isPast ? nil : visibleSince
         return try await stored { [query] in storage.page(query, for: reader, completion: $0) }
     }
 

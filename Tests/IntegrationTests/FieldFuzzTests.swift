@@ -214,10 +214,7 @@ extension IntegrationTests {
                     }
                 }
                 guard let schema = operation.body.map(resolved) else { return [] }
-                var required = (schema["required"]?.array ?? []).compactMap(\.text)
-                // A list may be left out; this one may not be empty.
-                if operation.name == "openPoll" { required.append("options") }
-                if operation.name == "importMessages" { required.append("messages") }
+                let required = (schema["required"]?.array ?? []).compactMap(\.text)
                 return required.filter { $0 != name }.map { sampleField($0, of: schema) }
             }
 

@@ -43,6 +43,7 @@ struct KeysFileTests {
                 #"{"admin":[],"token":[{"kid":"k","secret":"SECRET","use":"client","algorithm":"none"}]}"#,
                 "token[0].algorithm"
             ),
+            (#"{"admin":[{"id":"a","secret":"b","SECRET-SECRET":1}],"token":[]}"#, "has a field in admin[0], which"),
             (#"{"admin":[],"token":[],"cluster":[{"secret":"SECRET","id":1}]}"#, "has cluster[0].id, which"),
         ] as [(String, String?)])
     func `the fault of a file is named by its place, without its content`(content: String, fault: String?) throws {

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The names in a keys file. A name with a typing mistake would leave a key more than it is to have: one without a `role`, for
 /// example, may do everything.
 struct KeysFileNames: Decodable {
@@ -37,15 +35,22 @@ struct KeysFileNames: Decodable {
         var unknown: String?
         for list in file.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
             guard let names = Self.known[list.stringValue] else {
-                unknown = unknown ?? list.stringValue
+                unknown = unknown ?? Self.shown(list.stringValue) ?? "a field"
                 continue
             }
             for (index, record) in try (file.decodeIfPresent([Record].self, forKey: list) ?? []).enumerated() {
                 guard let name = record.names.first(where: { !names.contains($0) }) else { continue }
-                unknown = unknown ?? "\(list.stringValue)[\(index)].\(name)"
+                let place = "\(list.stringValue)[\(index)]"
+                unknown = unknown ?? Self.shown(name).map { "\(place).\($0)" } ?? "a field in \(place)"
             }
         }
         self.unknown = unknown
+    }
+
+    /// The name, if it looks like one: a secret may stand in its place.
+    private static func shown(_ name: String) -> String? {
+        let isName = name.utf8.count <= 20 && name.utf8.allSatisfy { $0 == 0x5F || 0x41...0x5A ~= $0 & ~0x20 }
+        return isName ? name : nil
     }
 
     /// A keys file's fault as the rest of a sentence, without anything of its content.
@@ -62,7 +67,7 @@ struct KeysFileNames: Decodable {
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
             return "has a value of the wrong type\(context.codingPath.isEmpty ? "" : ": \(place(context.codingPath))")"
         case DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty:
-            return "has a value that is not known: \(place(context.codingPath))"
+            return "has something that can't be taken: \(place(context.codingPath))"
         default: return "isn't JSON"
         }
     }

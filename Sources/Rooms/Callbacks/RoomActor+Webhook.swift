@@ -128,11 +128,9 @@ extension RoomActor {
         }
     }
 
-    /// Puts an event behind the messages of a life that has ended.
+    /// Puts an event behind the messages of a life that has ended. What was forgotten is told with the present life.
     private func finish(_ slice: inout WebhookSlice, with event: RoomLifeEvent, _ settings: WebhookSettings) {
         slice.progress.eventIndex = event.index
-        // Told with the events: what is delivered of these ends it.
-        slice.forgotten = state.webhook?.forgotten ?? 0
         var bytes = 0
         add(event, to: &slice, &bytes, settings)
     }
