@@ -62,13 +62,14 @@ struct KeysFile: Sendable, Decodable {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw NodeError(.configuration, "the keys file \(path) can't be read")
         }
-        let keys: KeysFile
+        let (keys, names): (KeysFile, KeysFileNames)
         do {
             keys = try JSONDecoder().decode(KeysFile.self, from: data)
+            names = try JSONDecoder().decode(KeysFileNames.self, from: data)
         } catch {
             throw NodeError(.configuration, "the keys file \(path) \(KeysFileNames.fault(in: error))")
         }
-        if let name = try? JSONDecoder().decode(KeysFileNames.self, from: data).unknown {
+        if let name = names.unknown {
             throw NodeError(.configuration, "the keys file \(path) has \(name), which means nothing")
         }
         try keys.check()

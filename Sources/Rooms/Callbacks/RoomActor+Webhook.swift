@@ -128,7 +128,7 @@ extension RoomActor {
         }
     }
 
-    /// Puts an event behind the messages of a life that has ended. What was forgotten is told with the present life.
+    /// Puts an event behind the messages of a life that has ended. The count of what was forgotten is told with the present life.
     private func finish(_ slice: inout WebhookSlice, with event: RoomLifeEvent, _ settings: WebhookSettings) {
         slice.progress.eventIndex = event.index
         var bytes = 0
