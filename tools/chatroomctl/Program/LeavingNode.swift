@@ -7,7 +7,7 @@ enum LeavingNode: String {
     /// With fewer nodes each shard is on one of them (OPERATIONS.md, "Shrink").
     private static let replicasWanted = 3
 
-    /// Where the node has replicas and too few others are left, its ID must be typed again. Throws where nobody types it, or
+    /// Asks for the node's ID once more, if it has replicas and too few others are left. Throws where nobody types it, or
     /// something else.
     func confirm(_ node: String, _ client: AdminClient) async throws {
         let shards = try await client.call("GET", ["cluster", "shards"])["shards"]?.items ?? []
