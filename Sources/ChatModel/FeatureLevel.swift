@@ -90,8 +90,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     public var clientName: String? {
         switch self {
         case .levels, .undelete, .moderators, .logSegments, .sanctions, .owedRows, .owedPast, .lives, .imports,
-            .presence,
-            .historyBlocks:
+            .presence, .historyBlocks:
             nil
         case .seats: "seats"
         case .pins: "pin"

@@ -56,6 +56,10 @@ public struct RoomLifeEvent: Sendable, Hashable {
     public static let unknownLife = Incarnation(0)
     /// Whether `lostFrom` and `lostTo` can't be delivered any more.
     public var isLoss: Bool { lostFrom > 0 && (life ?? Self.unknownLife) == Self.unknownLife }
+    /// The messages between `lostFrom` and `lostTo` that can; nil: none.
+    public var owedMessages: ClosedRange<UInt64>? {
+        lostFrom > 0 && lostFrom <= lostTo && !isLoss ? lostFrom...lostTo : nil
+    }
 
     public init(kind: Kind, index: UInt64, after: UInt64, time: Timestamp) {
         self.kind = kind

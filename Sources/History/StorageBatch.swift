@@ -131,11 +131,14 @@ public struct StorageBatch: Sendable {
 
     public init(appliedIndex: UInt64) { self.appliedIndex = appliedIndex }
 
-    /// An empty one, with memory for as much history as the one before had.
+    /// An empty one, with memory for as much history as the one before had, up to `historyBytesKept`.
     public init(after batch: StorageBatch) {
         self.init(appliedIndex: 0)
-        history = HistoryRows(bytes: batch.history.bytes.count)
+        history = HistoryRows(bytes: min(batch.history.bytes.count, Self.historyBytesKept))
     }
+
+    /// Each shard has such a batch, also one that rests after much came at once. Beyond, the memory grows as it is used.
+    private static let historyBytesKept = 64 << 10
 
     /// Roughly what it occupies while it waits.
     var bytes: Int {

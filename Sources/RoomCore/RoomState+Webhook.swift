@@ -117,10 +117,9 @@ extension RoomState {
 
     /// The first kept message of a life of before that is owed, and the last; nil: none is.
     public func owedMessages(ofPast life: Incarnation) -> ClosedRange<UInt64>? {
-        guard life != RoomLifeEvent.unknownLife else { return nil }
-        let ends = owed.events.filter { $0.life == life && $0.lostFrom > 0 && $0.lostFrom <= $0.lostTo }
-        guard let first = ends.first, let last = ends.last else { return nil }
-        return first.lostFrom...max(first.lostFrom, last.lostTo)
+        let parts = owed.events.filter { $0.life == life }.compactMap(\.owedMessages)
+        guard let first = parts.first, let last = parts.last else { return nil }
+        return first.lowerBound...max(first.lowerBound, last.upperBound)
     }
 
     /// The room's life ends. The messages that are owed stay owed, for as long as history has them; without the fact they are
@@ -168,10 +167,8 @@ extension RoomState {
             let forgotten = owed.events.remove(at: oldest)
             owed.forgotten &+= 1
             // Nothing leads to its messages any more.
-            if let life = forgotten.life, life != RoomLifeEvent.unknownLife, forgotten.lostFrom > 0,
-                forgotten.lostTo >= forgotten.lostFrom
-            {
-                owed.forgotten &+= Int64(clamping: forgotten.lostTo - forgotten.lostFrom) &+ 1
+            if let messages = forgotten.owedMessages {
+                owed.forgotten &+= Int64(clamping: messages.upperBound - messages.lowerBound) &+ 1
             }
         }
         putOwed(&outcome)
@@ -222,6 +219,6 @@ extension RoomLifeEvent {
 
     /// Whether a message is owed of that life of before that the webhook has got by now.
     fileprivate func owesMessages(through progress: WebhookProgress) -> Bool {
-        life == progress.incarnation && life != Self.unknownLife && lostFrom > 0 && lostFrom <= progress.seq
+        life == progress.incarnation && owedMessages.map { $0.lowerBound <= progress.seq } ?? false
     }
 }

@@ -90,13 +90,7 @@ public enum HistoryCodec {
 
     /// `Message.quotedSeq` of a message that `encode` wrote; nil for most, which quote none.
     public static func quotedSeq(in payload: [UInt8]) -> UInt64? {
-        let mayQuote = payload.withUnsafeBytes { bytes in
-            ProtobufReader.has(MessageFields.replyNumber, in: bytes)
-                || ProtobufReader.has(Notification.eventNumber, in: bytes)
-        }
-        guard mayQuote else { return nil }
-        // Some rooms have many notifications: those of one event are read whole.
-        if let event = (try? stored(StoredEvent.self, payload, "history row"))?.event, event != .amended { return nil }
+        guard let part = try? stored(QuotingPart.self, payload, "history row"), part.mayQuote else { return nil }
         return (try? decode(payload))?.quotedSeq
     }
 
@@ -164,17 +158,19 @@ private struct StoredBody: WireMessage {
     }
 }
 
-/// The event of a stored notification alone; nil of another message, and of an event that this program does not know.
-private struct StoredEvent: WireMessage {
-    var event: EventCode?
+/// The part of a stored message that tells whether it may quote: every row of a page is asked, and few are read whole for it.
+private struct QuotingPart: WireMessage {
+    var event: OpenEvent?
+    var reply: ReplyReference?
 
-    static var blank: StoredEvent { StoredEvent(event: nil) }
+    static var blank: QuotingPart { QuotingPart() }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
-        var code: OpenEvent?
-        try walker.optional(Notification.eventNumber, "event", &code)
-        if W.isDecoding { event = code?.known }
+        try walker.optional(Notification.eventNumber, "event", &event)
+        try walker.optional(MessageFields.replyNumber, "replyTo", &reply)
     }
+
+    var mayQuote: Bool { reply?.excerpt != nil || event?.known == .amended }
 }
 
 /// Decodes what the cluster wrote: limits are not enforced, since they may have changed.
