@@ -19,6 +19,8 @@ struct ShardProposals {
     private var staged: [ProposedCommand] = []
     /// Proposals that are not committed yet, oldest first.
     private var pending = PendingProposals()
+    /// Of the commands that were read from the log.
+    private var known = KnownCommandParts()
     /// The time of the newest command; no later one gets an earlier time.
     private var lastStamp = Timestamp(0)
 
@@ -85,9 +87,9 @@ struct ShardProposals {
 
     /// A committed command and its stamp's time: as it was proposed here, or as the log has it.
     /// - Throws: `corrupt` for a command that this version can't read: skipping it would make replicas differ.
-    func proposal(of entry: Entry) throws(WireError) -> (ProposedCommand, Timestamp) {
+    mutating func proposal(of entry: Entry) throws(WireError) -> (ProposedCommand, Timestamp) {
         if let mine = pending.peek(entry.index) { return mine }
-        let (command, time) = try LogCodec.decode(entry.payload)
+        let (command, time) = try LogCodec.decode(entry.payload, known: &known)
         return (ProposedCommand(Proposal(command: command, key: command.id.map(commandKey), origin: .room)), time)
     }
 

@@ -62,6 +62,15 @@ public enum WireProtobuf {
         return message
     }
 
+    /// Reads one message that fills `bytes` into a blank one.
+    @inlinable
+    static func fill<M: WireMessage>(_ message: inout M, from bytes: [UInt8], limits: Bool) throws(ChatError) {
+        try bytes.withUnsafeBufferPointer { buffer throws(ChatError) in
+            var reader = try ProtobufReader(UnsafeRawBufferPointer(buffer), enforcesLimits: limits)
+            try message.walk(&reader)
+        }
+    }
+
     /// Reads one message that fills `bytes`.
     @inlinable
     public static func decode<M: WireMessage>(_ type: M.Type, from bytes: [UInt8], limits: Bool) throws(ChatError) -> M

@@ -287,6 +287,15 @@ public struct ProtobufReader: FieldWalker {
         value = try read(found, name, limit)
     }
 
+    public mutating func required<V: WireValue>(
+        _ number: Int, _ name: StaticString, _ value: inout V, known: inout KnownParts<V>
+    ) throws(ChatError) {
+        guard let found = find(number) else { throw .missing(name) }
+        if let part = known.part(of: found.content) { return value = part }
+        value = try read(found, name, .none)
+        known.note(value, of: found.content)
+    }
+
     @inlinable
     public mutating func optional<V: WireValue>(
         _ number: Int, _ name: StaticString, _ value: inout V?, _ limit: FieldLimit

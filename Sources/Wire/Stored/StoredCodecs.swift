@@ -9,7 +9,20 @@ public enum LogCodec {
 
     /// - Throws: `corrupt`.
     public static func decode(_ bytes: [UInt8]) throws(WireError) -> (Command, Timestamp) {
-        let entry = try stored(StoredCommand.self, bytes, "log entry")
+        var known = KnownCommandParts()
+        return try decode(bytes, known: &known)
+    }
+
+    /// The same of one entry after the other.
+    /// - Parameter known: of those before.
+    /// - Throws: `corrupt`.
+    public static func decode(_ bytes: [UInt8], known: inout KnownCommandParts) throws(WireError) -> (
+        Command, Timestamp
+    ) {
+        var entry = StoredCommand.blank
+        swap(&entry.known, &known)
+        defer { swap(&entry.known, &known) }
+        try fill(&entry, from: bytes, "log entry")
         return (entry.command, entry.time)
     }
 
@@ -175,7 +188,13 @@ private struct QuotingPart: WireMessage {
 
 /// Decodes what the cluster wrote: limits are not enforced, since they may have changed.
 private func stored<M: WireMessage>(_ type: M.Type, _ bytes: [UInt8], _ what: StaticString) throws(WireError) -> M {
+    var message = M.blank
+    try fill(&message, from: bytes, what)
+    return message
+}
+
+private func fill<M: WireMessage>(_ message: inout M, from bytes: [UInt8], _ what: StaticString) throws(WireError) {
     do throws(ChatError) {
-        return try WireProtobuf.decode(type, from: bytes, limits: false)
+        try WireProtobuf.fill(&message, from: bytes, limits: false)
     } catch { throw WireError(corrupt: error, in: what) }
 }

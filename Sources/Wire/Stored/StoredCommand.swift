@@ -4,6 +4,8 @@ import ChatModel
 struct StoredCommand: WireMessage {
     var time: Timestamp
     var command: Command
+    /// Of those that were read before it.
+    var known = KnownCommandParts()
 
     static var blank: StoredCommand {
         StoredCommand(time: .blank, command: Command(id: nil, room: .blank, actor: .system, body: .expire))
@@ -15,10 +17,19 @@ struct StoredCommand: WireMessage {
         try walker.shown(1, "time", &time)
         try walker.optional(2, "id", &command.id)
         try walker.required(Self.roomNumber, "room", &command.room)
-        try walker.required(4, "actor", &command.actor)
-        try walker.required(5, "facts", &command.facts)
+        try walker.required(4, "actor", &command.actor, known: &known.actors)
+        try walker.required(5, "facts", &command.facts, known: &known.facts)
         try command.body.walk(&walker)
     }
+}
+
+/// Who acted, and the limits that held, in the commands that were read from one log lately: most commands of a room come from
+/// few members, and limits rarely change.
+public struct KnownCommandParts: Sendable {
+    var actors = KnownParts<Actor>()
+    var facts = KnownParts<CommandFacts>()
+
+    public init() {}
 }
 
 /// The room of a ``StoredCommand``, alone.

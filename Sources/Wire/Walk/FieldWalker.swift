@@ -37,6 +37,10 @@ public protocol FieldWalker {
     mutating func required<V: WireValue>(_ number: Int, _ name: StaticString, _ value: inout V, _ limit: FieldLimit)
         throws(ChatError)
 
+    /// A field that must be there, and that a reader takes from those it knows.
+    mutating func required<V: WireValue>(
+        _ number: Int, _ name: StaticString, _ value: inout V, known: inout KnownParts<V>) throws(ChatError)
+
     /// A field that is nil when absent, and absent when nil.
     mutating func optional<V: WireValue>(_ number: Int, _ name: StaticString, _ value: inout V?, _ limit: FieldLimit)
         throws(ChatError)
@@ -84,6 +88,10 @@ public protocol FieldWalker {
 extension FieldWalker {
     public var mayHaveMore: Bool { true }
     public func mayHave(before number: Int) -> Bool { true }
+
+    public mutating func required<V: WireValue>(
+        _ number: Int, _ name: StaticString, _ value: inout V, known: inout KnownParts<V>
+    ) throws(ChatError) { try required(number, name, &value, .none) }
 
     public mutating func encoded(_ number: Int, _ name: StaticString, _ bytes: [UInt8]) {
         preconditionFailure("what is encoded already is only written")
