@@ -117,6 +117,18 @@ public final class Gateway: Sendable {
         for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.words = words } }
     }
 
+    /// Asks every client to make a connection elsewhere, where others have its session in its grace. A client that can't stays.
+    public func askAllToMove() async {
+        let windowMs = min(
+            Self.cutOffWindowMaxMs, Self.drainWindowMs(connections: shared.budget.total, drainSeconds: 10))
+        for lane in shared.lanes.withLock({ $0 }) {
+            await lane.loop.run { lane.value.askAllToMove(windowMs: windowMs) }
+        }
+    }
+
+    /// Others see a node that is cut off as dead after some two seconds, which is when the grace begins.
+    private static let cutOffWindowMaxMs: Int64 = 3_000
+
     /// Tells every client to come back elsewhere, and closes their connections.
     public func sendAllAway() async {
         for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.sendAllAway() } }

@@ -9,6 +9,11 @@ extension GatewayLane {
     /// are sent elsewhere, too.
     func beginDraining(windowMs: Int64) {
         isDraining = true
+        askAllToMove(windowMs: windowMs)
+    }
+
+    /// The connections here go on until the new ones are there.
+    func askAllToMove(windowMs: Int64) {
         let push = ReconnectPush(minMs: 0, maxMs: windowMs, cause: .drain, gateways: gatewaysElsewhere)
         _ = show(Gateway.frame(.reconnect(push)), to: nil, isDroppable: false, isUrgent: true)
     }

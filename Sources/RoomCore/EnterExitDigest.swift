@@ -20,7 +20,7 @@ struct EnterExitDigest: Sendable {
         begin(now)
         entered += 1
         let member = DigestMember(user: visitor.user, profile: visitor.profile, notifyExt: visitor.notifyExt)
-        if visitor.notifyExt != nil {
+        if visitor.notifyExt?.isEmpty == false {
             if withExt.count < Self.namesMax { withExt.append(member) }
         } else if withoutExt.count < Self.namesMax {
             withoutExt.append(member)

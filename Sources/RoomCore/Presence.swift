@@ -150,7 +150,7 @@ public struct Presence: Sendable {
         if var same = visitors[visitor.key], same.user == visitor.user {
             same.profile = visitor.profile
             same.notifyExt = visitor.notifyExt
-            same.isAway = false
+            same.awaySince = nil
             same.enteredBy = visitor.enteredBy
             same.revivedAt = visitor.revivedAt
             move(visitor.key, lane: visitor.laneNumber, encoding: visitor.encoding)
@@ -303,8 +303,13 @@ public struct Presence: Sendable {
 
     // MARK: - Changing
 
-    /// A session's connection is gone for now, or back.
-    public mutating func setAway(_ key: PresenceKey, _ isAway: Bool) { visitors.update(key) { $0.isAway = isAway } }
+    /// A session's connection is gone for now, from that time on if it was not before.
+    public mutating func setAway(_ key: PresenceKey, at now: Timestamp) {
+        visitors.update(key) { $0.awaySince = $0.awaySince ?? now }
+    }
+
+    /// A session's connection is back.
+    public mutating func setBack(_ key: PresenceKey) { visitors.update(key) { $0.awaySince = nil } }
 
     /// The user's standing has changed: fixed members and guests are listed and told apart.
     public mutating func setRole(_ user: UserID, _ role: Role) {

@@ -48,12 +48,14 @@ public struct Visitor: Sendable, Hashable {
     public var isRobot = false
     /// For an anonymous session: the hash of its address, so that a blacklisting can keep it out.
     public var addressHash: UInt64?
-    /// The client's connection is gone, and its session in its grace.
-    public var isAway = false
+    /// Since when the client's connection is gone, and its session in its grace; nil: it is connected.
+    public var awaySince: Timestamp?
     /// When a node last took the session up without its holder; nil: never (`Caller.revivedAt`).
     public var revivedAt: Timestamp?
     /// The number of the request, of all that its session asks, with which it has entered last; 0 when that is not known.
     public var enteredBy: UInt64 = 0
+
+    public var isAway: Bool { awaySince != nil }
 
     public init(
         key: PresenceKey, laneNumber: Int, user: UserID, profile: Profile, anonymous: Bool, device: Device,

@@ -64,7 +64,7 @@ extension RoomActor {
             follow(place, Lane(node: call.address.node, number: call.address.lane), number: call.number)
         case .away:
             // One that has come back on another lane is not away.
-            if presence.visitor(key)?.laneNumber == call.address.lane { presence.setAway(key, true) }
+            if presence.visitor(key)?.laneNumber == call.address.lane { presence.setAway(key, at: context.now()) }
         case .operation(.enter(let request)):
             do throws(ChatError) {
                 try enter(request, call, key, at: now)
@@ -297,7 +297,7 @@ extension RoomActor {
         let address = call.address
         if let former { takeOver(PresenceKey(node: former, session: key.session), key, call) }
         presence.move(key, lane: address.lane, encoding: address.encoding)
-        presence.setAway(key, false)
+        presence.setBack(key)
         if let visitor = presence.visitor(key) {
             publishVoice(of: visitor, at: context.now())
             if isLost(key.node) {

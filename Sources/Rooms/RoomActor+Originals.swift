@@ -110,17 +110,26 @@ extension RoomActor {
         return message.withoutQuote
     }
 
-    /// The room as it is shown: pinned messages that have expired have dropped out.
+    /// The room as it is shown: the limits that hold are there, and pinned messages that have expired have dropped out.
     func shown(_ info: RoomInfo) -> RoomInfo {
-        guard !info.pinned.isEmpty else { return info }
         var info = info
+        info.complete(by: context.policy)
         info.pinned = shown(info.pinned)
         return info
     }
 
     func shown(_ pinned: [PinnedMessage]) -> [PinnedMessage] {
+        guard !pinned.isEmpty else { return pinned }
         let cutoff = visibleSince
         return pinned.filter { $0.time >= cutoff }
+    }
+}
+
+extension RoomInfo {
+    /// Fills in the limits that hold where the room has none of its own.
+    mutating func complete(by policy: RoomPolicy) {
+        viewerBudget = viewerBudget ?? Int64(policy.viewerBudgetPerSecond)
+        highPerSecond = highPerSecond ?? Int64(policy.highPerSecondMax)
     }
 }
 

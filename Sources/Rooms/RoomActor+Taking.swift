@@ -19,7 +19,7 @@ extension RoomActor {
         guard presence.visitor(key) == nil else {
             // The connection to its node has ended, and begun anew.
             presence.move(key, lane: lane.number, encoding: call.address.encoding)
-            presence.setAway(key, stay.isAway)
+            if stay.isAway { presence.setAway(key, at: context.now()) } else { presence.setBack(key) }
             suspend(lane, isNew: isInherited)
             if let visitor = presence.visitor(key) { publishVoice(of: visitor, at: context.now()) }
             return
@@ -32,7 +32,7 @@ extension RoomActor {
             anonymous: call.caller.anonymous, device: call.caller.device, enteredAt: stay.enteredAt)
         visitor.notifyExt = stay.notifyExt
         visitor.encoding = call.address.encoding
-        visitor.isAway = stay.isAway
+        visitor.awaySince = stay.isAway ? context.now() : nil
         visitor.addressHash = call.caller.addressHash
         visitor.revivedAt = call.caller.revivedAt
         if presence.isSuperseded(visitor, ledSince: times.ledSince) {
@@ -63,7 +63,7 @@ extension RoomActor {
                 exclusion(of: visitor.user, since: visitor.enteredAt) == nil,
                 !presence.isSuperseded(visitor, ledSince: times.ledSince)
             else { continue }
-            visitor.isAway = true
+            visitor.awaySince = visitor.awaySince ?? context.now()
             perform(presence.announce(visitor, role: role(of: visitor)))
             graces.inherit(visitor.key, until: end, isLost: session.isLost || isLost(visitor.key.node))
             holdIfThrownOut(visitor.user, visitor.key)
@@ -214,10 +214,11 @@ extension RoomActor {
         touch()
     }
 
-    /// A session can't be reached: its grace begins.
+    /// A session can't be reached: its grace begins, or has begun when its connection was gone.
     func lose(_ key: PresenceKey, at now: Timestamp) {
-        graces.begin(key, until: now.adding(seconds: context.policy.graceSeconds))
-        presence.setAway(key, true)
+        presence.setAway(key, at: now)
+        let since = presence.visitor(key)?.awaySince ?? now
+        graces.begin(key, until: since.adding(seconds: context.policy.graceSeconds))
         cancelReads(of: key)
     }
 

@@ -136,9 +136,6 @@ actor RoomActor {
 
     /// The room as members see it; nil when it doesn't exist.
     var roomView: RoomView? {
-        guard var info = state.info else { return nil }
-        info.viewerBudget = info.viewerBudget ?? Int64(context.policy.viewerBudgetPerSecond)
-        info.highPerSecond = info.highPerSecond ?? Int64(context.policy.highPerSecondMax)
-        return RoomView(info: shown(info), online: Int64(presence.online))
+        state.info.map { RoomView(info: shown($0), online: Int64(presence.online)) }
     }
 }

@@ -64,8 +64,11 @@ extension RoomHost {
         switch value {
         case .room(let record):
             var info = record.info
-            let keptSince = aging.withLock { $0 }?.keptSince(record) ?? Timestamp(.min)
-            info.pinned.removeAll { $0.time < keptSince }
+            if let aging = aging.withLock({ $0 }) {
+                let keptSince = aging.keptSince(record)
+                info.pinned.removeAll { $0.time < keptSince }
+                info.complete(by: aging.policy)
+            }
             return RoomView(
                 info: info, online: online[row.room].map { Int64($0) } ?? record.robots, shard: shard,
                 leader: node)

@@ -40,11 +40,11 @@ public final class RoomHost: Sendable {
 
     struct Aging: Sendable {
         let now: @Sendable () -> Timestamp
-        let standardDays: Int64
+        let policy: RoomPolicy
 
         /// The oldest time of a room's messages that have not expired, as it is now.
         func keptSince(_ record: RoomRecord) -> Timestamp {
-            record.visibleSince(now(), standardDays: standardDays)
+            record.visibleSince(now(), standardDays: policy.retentionDays)
         }
     }
 
@@ -101,7 +101,7 @@ public final class RoomHost: Sendable {
     /// Opens every shard and begins to serve. Throws `RaftError` when a log contradicts itself.
     public func start(_ given: Dependencies) async throws {
         store.withLock { $0 = given.store }
-        aging.withLock { $0 = Aging(now: given.now, standardDays: given.policy.retentionDays) }
+        aging.withLock { $0 = Aging(now: given.now, policy: given.policy) }
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
         let slots = TransferSlots()
         for (number, loop) in loops.enumerated() {

@@ -19,7 +19,7 @@ struct ShardProposals {
     private var staged: [ProposedCommand] = []
     /// Proposals that are not committed yet, oldest first.
     private var pending = PendingProposals()
-    /// Of the commands that were read from the log.
+    /// Parts of the commands that were read from the log.
     private var known = KnownCommandParts()
     /// The time of the newest command; no later one gets an earlier time.
     private var lastStamp = Timestamp(0)

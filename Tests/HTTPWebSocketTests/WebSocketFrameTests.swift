@@ -149,6 +149,16 @@ private let hello = Array("Hello".utf8)
         }
     }
 
+    @Test func `takes fragments without content, but not without end`() {
+        func message(empty count: Int) -> [[UInt8]] {
+            [frame(0x01, hello)] + Array(repeating: frame(0x00, []), count: count) + [frame(0x80, hello)]
+        }
+        let most = WebSocketFrameDecoder.emptyFragmentsMax
+        #expect(decode(message(empty: most) + message(empty: most)) == [.text("HelloHello"), .text("HelloHello")])
+        #expect(decode(message(empty: most + 1)) == [.failed(1008)])
+        #expect(decode([Array(message(empty: most + 1).joined())]) == [.failed(1008)])
+    }
+
     @Test func `holds nothing between frames`() {
         var decoder = WebSocketFrameDecoder(role: .client)
         #expect(decode([[0x81]], &decoder) == [] && decoder.bufferedCount == 1)

@@ -22,6 +22,8 @@ extension IntegrationTests {
             /// The entry of CHANGELOG.md, or the rule of PROTOCOL.md.
             var reason: String
             var kind: Kind
+            /// The items that have what was added, where not all do.
+            var json, protobuf: Regex<Substring>?
         }
 
         /// Session IDs have another form besides, as the changelog says. Their values are left out, as those of all IDs that
@@ -48,6 +50,11 @@ extension IntegrationTests {
                 Difference(
                     name: "highPerSecond of a room", reason: "Seats as hosts run them",
                     kind: .added(json: #/,"highPerSecond":10/#, protobuf: #/ 22:10(?=\})/#)),
+                Difference(
+                    name: "viewerBudget in the reply to updateRoom",
+                    reason: "PROTOCOL.md, \"Room\": it is always there",
+                    kind: .added(json: #/,"viewerBudget":50/#, protobuf: #/ 11:50/#),
+                    json: #/\{"id":[0-9]+,"updateRoom":/#, protobuf: #/1:[0-9]+ 21:/#),
                 Difference(
                     name: "seatsPerUser of a room", reason: "Seats as hosts run them",
                     kind: .added(json: #/,"seatsPerUser":0/#)),
@@ -95,7 +102,9 @@ extension IntegrationTests {
             let additions = differences.compactMap { difference -> TranscriptRunner.Addition? in
                 guard case .added(let json, let protobuf) = difference.kind else { return nil }
                 return (encoding == .json ? json : protobuf).map {
-                    TranscriptRunner.Addition(name: difference.name, text: $0)
+                    TranscriptRunner.Addition(
+                        name: difference.name, text: $0,
+                        items: encoding == .json ? difference.json : difference.protobuf)
                 }
             }
             let unanswered = differences.compactMap { difference -> String? in

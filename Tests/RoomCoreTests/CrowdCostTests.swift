@@ -62,7 +62,7 @@ import Testing
         let growth = try growth { presence, number in
             let visitor = try Self.visitor(number, at: now)
             _ = try presence.enter(visitor, role: .guest, notify: .all, at: now)
-            presence.setAway(visitor.key, true)
+            presence.setAway(visitor.key, at: now)
             presence.move(visitor.key, lane: 7, encoding: .protobuf)
             _ = presence.exit(visitor.key, notify: .all, at: now)
         }

@@ -378,7 +378,8 @@ extension [PresenceEffect] {
 
     @Test func `a digest names at most five, those with notifyExt first`() throws {
         var it = Scene(digestAbove: 0)
-        for number in 0..<7 { try it.enter("u\(number)", "s\(number)") }
+        try it.enter("u0", "s0") { $0.notifyExt = "" }
+        for number in 1..<7 { try it.enter("u\(number)", "s\(number)") }
         for number in 7..<10 { try it.enter("u\(number)", "s\(number)") { $0.notifyExt = "hi" } }
         guard case .digest(10, 0, 10, let members)? = it.tick(after: 1000).shown.first?.data else {
             Issue.record("no digest")

@@ -112,6 +112,33 @@ import Wire
         }
     }
 
+    @Test func `a grace that has begun goes on when the session's node is lost in it`() async throws {
+        try await takeOver { hosted, clock in
+            func online() async throws -> Int64 {
+                try await hosted.served { () async throws(ChatError) in
+                    try await hosted.calls.view(of: HostedRooms.room).online
+                }
+            }
+            let enter = RoomRequest.Body.operation(.enter(EnterRequest(room: HostedRooms.room)))
+            for name in ["eve", "bob"] {
+                for answer in try await hosted.ask(hosted.call(name, from: away, enter)) { _ = try answer.get() }
+            }
+            #expect(try await online() == 3)
+            hosted.rooms.receive([try hosted.call("eve", from: away, .away)])
+            // Answered behind it.
+            let ping = RoomRequest.Body.operation(.room(RoomNameRequest(room: HostedRooms.room)))
+            for answer in try await hosted.ask(hosted.call("bob", from: away, ping)) { _ = try answer.get() }
+            clock.pass(seconds: 3_000)
+            hosted.rooms.onNodeLost(away)
+            try await hosted.ask(hosted.send("owner", "on"))
+            #expect(try await online() == 3)
+            clock.pass(seconds: 700)
+            try await poll("eve's connection has been gone for long enough") { try await online() == 2 }
+            clock.pass(seconds: 3_000)
+            try await poll("and now bob's node") { try await online() == 1 }
+        }
+    }
+
     @Test func `no more than so many who have left are remembered, and nobody when all are announced`() throws {
         var graces = Graces()
         let (early, late) = (try user("u7"), try user("late"))

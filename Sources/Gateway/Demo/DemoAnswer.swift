@@ -36,7 +36,8 @@ enum DemoAnswer {
             headers.append(HTTPHeader(name: "Retry-After", value: "\((max(0, milliseconds) + 999) / 1000)"))
         }
         return HTTPResponse.build(
-            status: error.code.httpStatus, reason: "Refused", headers: headers, contentType: "application/json",
+            status: error.code.httpStatus, reason: HTTPStatus.reason(error.code.httpStatus), headers: headers,
+            contentType: "application/json",
             body: WireJSON.encode(ErrorView(error: error)))
     }
 }

@@ -100,7 +100,8 @@ struct MediaAnswer: Sendable {
         }
         let body = WireJSON.encode(RefusalBody(refusal))
         return answer(
-            refusal.status, "Refused", body: Array("{\"error\":".utf8) + body + [UInt8(ascii: "}")], headers: headers)
+            refusal.status, HTTPStatus.reason(refusal.status),
+            body: Array("{\"error\":".utf8) + body + [UInt8(ascii: "}")], headers: headers)
     }
 
     private func answer(_ status: Int, _ reason: String, body: [UInt8], headers: [HTTPHeader]) -> [UInt8] {

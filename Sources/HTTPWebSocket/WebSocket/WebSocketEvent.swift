@@ -16,7 +16,7 @@ public enum WebSocketEvent {
 
 /// A breach of the protocol by the peer: the connection is to be closed with `closeCode` (RFC 6455 §7.4.1).
 public struct WebSocketFailure: Error, Sendable, Hashable {
-    /// 1002 protocol error, 1007 text that is not UTF-8, 1009 message too big.
+    /// 1002 protocol error, 1007 text that is not UTF-8, 1008 too many fragments, 1009 message too big.
     public var closeCode: UInt16
     public var message: String
 

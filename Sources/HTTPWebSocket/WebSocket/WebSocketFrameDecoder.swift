@@ -10,12 +10,15 @@ import Wire
 public struct WebSocketFrameDecoder: Sendable {
     /// Messages over this many bytes are 1009 (PROTOCOL.md, "Frames").
     public static let messageBytesMaxDefault = Limits.clientFrameBytes
+    /// More fragments without content than this in one message are 1008: its size would not bound what it costs.
+    static let emptyFragmentsMax = 128
 
     private let role: WebSocketRole
     private var isClosed = false
     /// The type of the message whose fragments are being collected.
     private var fragmentedOpcode: WebSocketOpcode?
     private var isFragmentedCompressed = false
+    private var emptyFragments: UInt8 = 0
     /// permessage-deflate was negotiated: messages may be compressed.
     public var mayBeCompressed = false
     /// Messages over this many bytes are 1009 from here on: what has begun is held to it too.
@@ -178,8 +181,15 @@ public struct WebSocketFrameDecoder: Sendable {
             }
             fragmentedOpcode = header.opcode
             isFragmentedCompressed = header.isCompressed
+            emptyFragments = 0
             fragments = [UInt8](payload)
         case .continuation:
+            if payload.isEmpty {
+                guard emptyFragments < Self.emptyFragmentsMax else {
+                    throw WebSocketFailure(closeCode: 1008, message: "too many fragments without content")
+                }
+                emptyFragments += 1
+            }
             fragments.append(contentsOf: payload)
             guard header.isFinal, let opcode = fragmentedOpcode else { return }
             var message: [UInt8] = []

@@ -118,7 +118,7 @@ final class NodeMembership: Sendable {
         while !Task.isCancelled {
             let isHeard = await isHeard()
             let now = ContinuousClock.now
-            let sendsAway = watch.look(isHeard: isHeard, after: now - lookedAt)
+            let action = watch.look(isHeard: isHeard, mayServeElsewhere: mayServeElsewhere, after: now - lookedAt)
             lookedAt = now
             // Such a node would refuse tokens that are right.
             let hasUselessClock = cluster.hasUselessClock(own)
@@ -126,9 +126,16 @@ final class NodeMembership: Sendable {
                 because: watch.isCutOff
                     ? "this node is cut off from its cluster" : hasUselessClock ? Readiness.wrongClock : nil)
             hearing.withLock { [isCutOff = watch.isCutOff] in $0.isCutOff = isCutOff }
-            if sendsAway {
+            switch action {
+            case .askToMove:
+                logger.error("this node is cut off from its cluster and asks its clients to move")
+                await notify(gateway)
+                await gateway.askAllToMove()
+            case .sendAway:
                 logger.error("this node is cut off from its cluster and sends its clients elsewhere")
+                await notify(gateway)
                 await gateway.sendAllAway()
+            case nil: break
             }
             try? await Task.sleep(for: .milliseconds(watch.silence > .seconds(1) ? 100 : 500))
         }
@@ -149,13 +156,21 @@ final class NodeMembership: Sendable {
         return await system.hearsLeader()
     }
 
-    /// Clients are told of the gateways of all nodes that are reached and stay.
+    /// Whether the nodes that are not reached may be a majority.
+    private var mayServeElsewhere: Bool {
+        let listed = system.nodes.count
+        return 2 * (nodes.reached.count + 1) <= listed && listed > 1
+    }
+
+    /// Clients are told of the gateways of all nodes that are reached and stay. A node that is cut off reaches none, or such
+    /// as are cut off with it: it names the others first.
     private func notify(_ gateway: Gateway) async {
         let own = await gateway.ownURLs()
         let reached = nodes.reached
-        let others = system.nodes.filter {
-            reached.contains($0.node) && !$0.isDraining && !cluster.hasUselessClock($0.node)
-        }.flatMap(\.clientURLs)
+        let staying = system.nodes.filter { !$0.isDraining && !cluster.hasUselessClock($0.node) }
+        let isCutOff = hearing.withLock { $0.isCutOff } || reached.isEmpty
+        let unreached = isCutOff ? staying.filter { !reached.contains($0.node) } : []
+        let others = (unreached + staying.filter { reached.contains($0.node) }).flatMap(\.clientURLs)
         await gateway.use(
             urls: own + others.filter { !own.contains($0) }, listed: system.nodes.flatMap(\.clientURLs))
     }

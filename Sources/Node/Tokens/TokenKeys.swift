@@ -191,6 +191,8 @@ final class TokenKeys: Sendable {
             let data = Data(try jws.payload(signedBy: key.key))
             payload = try JSONDecoder().decode(TokenPayload.self, from: data)
             if use == .admin { claims = try JSONDecoder().decode(AdminClaims.self, from: data) }
+        } catch let error as CryptographyError where error.code == .form {
+            throw Self.refusal(error.description)
         } catch {
             throw Self.refusal("its signature or its claims are wrong")
         }

@@ -1,3 +1,4 @@
+import HTTPWebSocket
 import Wire
 
 extension APIResponse {
@@ -15,7 +16,7 @@ extension APIResponse {
 
     /// The head and, unless it is a stream, the body.
     func bytes(_ delivery: Delivery) -> [UInt8] {
-        var head = "HTTP/1.1 \(status) \(Self.reason(status))\r\nContent-Type: \(contentType)\r\n"
+        var head = "HTTP/1.1 \(status) \(HTTPStatus.reason(status))\r\nContent-Type: \(contentType)\r\n"
         if stream == nil {
             head += "Content-Length: \(body.count)\r\n"
         } else if !delivery.isVersion10 {
@@ -39,33 +40,4 @@ extension APIResponse {
     }
 
     static let lastChunk = Array("0\r\n\r\n".utf8)
-
-    /// The phrases of RFC 9110, section 15, and RFC 6585; nobody reads them but people.
-    private static func reason(_ status: Int) -> String {
-        switch status {
-        case 200: "OK"
-        case 201: "Created"
-        case 202: "Accepted"
-        case 204: "No Content"
-        case 400: "Bad Request"
-        case 401: "Unauthorized"
-        case 403: "Forbidden"
-        case 404: "Not Found"
-        case 408: "Request Timeout"
-        case 409: "Conflict"
-        case 410: "Gone"
-        case 413: "Content Too Large"
-        case 414: "URI Too Long"
-        case 417: "Expectation Failed"
-        case 422: "Unprocessable Content"
-        case 429: "Too Many Requests"
-        case 431: "Request Header Fields Too Large"
-        case 500: "Internal Server Error"
-        case 501: "Not Implemented"
-        case 503: "Service Unavailable"
-        case 504: "Gateway Timeout"
-        case 505: "HTTP Version Not Supported"
-        default: "Status \(status)"
-        }
-    }
 }

@@ -4,7 +4,7 @@ import ChatModel
 struct StoredCommand: WireMessage {
     var time: Timestamp
     var command: Command
-    /// Of those that were read before it.
+    /// Parts of the commands that were read before it.
     var known = KnownCommandParts()
 
     static var blank: StoredCommand {
@@ -23,8 +23,8 @@ struct StoredCommand: WireMessage {
     }
 }
 
-/// Who acted, and the limits that held, in the commands that were read from one log lately: most commands of a room come from
-/// few members, and limits rarely change.
+/// Actors and facts of the commands that were read from one log lately: most commands of a room come from few members, and
+/// limits rarely change.
 public struct KnownCommandParts: Sendable {
     var actors = KnownParts<Actor>()
     var facts = KnownParts<CommandFacts>()

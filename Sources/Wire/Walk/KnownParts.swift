@@ -6,7 +6,7 @@ public struct KnownParts<Part: Sendable>: Sendable {
     static var bytesMax: Int { 512 }
 
     private var parts: [Part] = []
-    /// Of each of them.
+    /// The bytes of each of them.
     private var bytes: [[UInt8]] = []
     private var next = 0
 

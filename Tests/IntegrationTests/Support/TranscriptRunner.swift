@@ -23,6 +23,8 @@ final class TranscriptRunner {
     struct Addition {
         var name: String
         var text: Regex<Substring>
+        /// Only items that begin so have it.
+        var items: Regex<Substring>?
     }
 
     private struct Client {
@@ -200,7 +202,9 @@ final class TranscriptRunner {
     /// nil if the whole item is one.
     private func withoutAdditions(_ item: String) -> String? {
         additions.reduce(item) { item, addition in
-            guard let item, let range = item.firstRange(of: addition.text) else { return item }
+            guard let item, addition.items.map({ item.prefixMatch(of: $0) != nil }) ?? true,
+                let range = item.firstRange(of: addition.text)
+            else { return item }
             met.insert(addition.name)
             var rest = item
             rest.removeSubrange(range)
