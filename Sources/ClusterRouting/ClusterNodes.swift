@@ -8,7 +8,7 @@ import Wire
 
 /// The nodes of the cluster as whoever asks them sees them: this one, and those that are reached.
 package final class ClusterNodes: Sendable {
-    private let node: NodeID
+    package let node: NodeID
     let router: ClusterRouter
     package let questions = NodeQuestions()
     private let answering = Mutex(Answering())

@@ -68,9 +68,9 @@ public struct CompactJWS: Sendable {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 
-    /// Whether an object that is valid JSON has a member twice. Nested objects do not matter, because nobody reads them.
-    /// - Parameter mayEscape: whether a name may hide behind escapes.
-    private static func hasRepeatedMembers(_ json: [UInt8], mayEscape: Bool = false) -> Bool {
+    /// Whether an object that is valid JSON has a member twice, or one whose name hides behind escapes. Nested objects
+    /// do not matter, because nobody reads it.
+    private static func hasRepeatedMembers(_ json: [UInt8]) -> Bool {
         var names: Set<ArraySlice<UInt8>> = []
         var depth = 0
         // In an object each text that a colon follows is a name, and none other.
@@ -82,12 +82,7 @@ public struct CompactJWS: Sendable {
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
             case UInt8(ascii: ":"):
                 guard depth == 1, let name = text else { break }
-                var plain = name
-                if name.contains(UInt8(ascii: "\\")) {
-                    guard mayEscape, let unescaped = unescaped(name) else { return true }
-                    plain = unescaped[...]
-                }
-                guard names.insert(plain).inserted else { return true }
+                guard !name.contains(UInt8(ascii: "\\")), names.insert(name).inserted else { return true }
             case UInt8(ascii: "\""):
                 let start = index + 1
                 index = start
@@ -102,23 +97,14 @@ public struct CompactJWS: Sendable {
         return false
     }
 
-    /// The text of a name that has escapes: some encoders write `\/` for a slash.
-    private static func unescaped(_ name: ArraySlice<UInt8>) -> [UInt8]? {
-        (try? JSONDecoder().decode([String].self, from: Data("[\"".utf8 + name + "\"]".utf8))).map { Array($0[0].utf8) }
-    }
-
     /// Its payload, if the key has signed it.
-    /// - Throws: `algorithm` unless the header names the key's own; `signature` unless the signature is the key's; `form`
-    ///   for a payload that names something twice, of which readers would take one or the other (RFC 7519 §4).
+    /// - Throws: `algorithm` unless the header names the key's own; `signature` unless the signature is the key's.
     public func payload(signedBy key: JWSKey) throws(CryptographyError) -> [UInt8] {
         guard header.alg == key.algorithm.rawValue else {
             throw CryptographyError(.algorithm, "its algorithm is not that of its key")
         }
         guard key.isSignature(signature, of: signed) else {
             throw CryptographyError(.signature, "its signature is not that of its key")
-        }
-        guard !Self.hasRepeatedMembers(payload, mayEscape: true) else {
-            throw CryptographyError(.form, "its payload names something twice")
         }
         return payload
     }

@@ -14,8 +14,13 @@ extension GatewayLane {
 
     /// The connections here go on until the new ones are there.
     func askAllToMove(windowMs: Int64) {
-        let push = ReconnectPush(minMs: 0, maxMs: windowMs, cause: .drain, gateways: gatewaysElsewhere)
-        _ = show(Gateway.frame(.reconnect(push)), to: nil, isDroppable: false, isUrgent: true)
+        for connection in connections.values where connection.session != nil {
+            guard case .open = connection.phase else { continue }
+            connection.push(
+                .reconnect(
+                    ReconnectPush(
+                        minMs: 0, maxMs: windowMs, cause: .drain, gateways: gatewaysElsewhere(connection.number))))
+        }
     }
 
     /// Whether clients are connected with sessions that have not been taken over.

@@ -174,7 +174,8 @@ final class GatewayLane {
 
     /// - Parameter waitMs: when there is a place for it; nil while nobody knows.
     func askToReconnect(_ connection: ClientConnection, _ cause: ReconnectCause, waitMs: Int64? = nil) {
-        var reconnect = ReconnectPush(minMs: 500, maxMs: 8000, cause: cause, gateways: gatewaysElsewhere)
+        var reconnect = ReconnectPush(
+            minMs: 500, maxMs: 8000, cause: cause, gateways: gatewaysElsewhere(connection.number))
         if let waitMs {
             // Each is told another time, so the window only has to blur them.
             reconnect.minMs = max(reconnect.minMs, waitMs)
@@ -183,10 +184,12 @@ final class GatewayLane {
         connection.push(.reconnect(reconnect))
     }
 
-    /// Those of other nodes: this one is full, or goes.
-    var gatewaysElsewhere: [String] {
+    /// Those of other nodes: this one is full, or goes. Each client gets another one first, since all take the first.
+    func gatewaysElsewhere(_ number: UInt64) -> [String] {
         let others = gateways.filter { !ownGateways.contains($0) }
-        return others.isEmpty ? gateways : others
+        guard !others.isEmpty else { return gateways }
+        let first = Int(number % UInt64(others.count))
+        return Array(others[first...] + others[..<first])
     }
 
     /// Closes without waiting for clients any more.

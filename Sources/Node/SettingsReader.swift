@@ -1,5 +1,6 @@
 import FoundationEssentials
 import SystemCalls
+import Wire
 
 /// Reads settings from the environment (`CHATROOM_…`) over the configuration file over defaults.
 ///
@@ -17,13 +18,10 @@ struct SettingsReader {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw NodeError(.configuration, "the configuration file \(path) can't be read")
         }
-        let whole: Setting
-        do {
-            whole = try JSONDecoder().decode(Setting.self, from: data)
-        } catch {
-            throw NodeError(.configuration, "the configuration file \(path) is not JSON: \(error)")
+        if let fault = JSONText.fault(in: Array(data)) {
+            throw NodeError(.configuration, "the configuration file \(path) is \(fault)")
         }
-        guard case .object(let object) = whole else {
+        guard case .object(let object)? = try? JSONDecoder().decode(Setting.self, from: data) else {
             throw NodeError(.configuration, "\(path) must hold one JSON object")
         }
         file = Self.flatten(object, prefix: "")
@@ -33,14 +31,14 @@ struct SettingsReader {
         guard let found = lookUp(key, { Int($0).map(Setting.whole) }) else { return value }
         guard case .whole(let number) = found, range.contains(number) else {
             throw NodeError(
-                .configuration, "\(key) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+                .configuration, "\(name(key)) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
 
     mutating func string(_ key: String) throws(NodeError) -> String? {
         guard let found = lookUp(key, Setting.text) else { return nil }
-        guard case .text(let text) = found else { throw NodeError(.configuration, "\(key) must be text") }
+        guard case .text(let text) = found else { throw NodeError(.configuration, "\(name(key)) must be text") }
         return text
     }
 
@@ -53,13 +51,15 @@ struct SettingsReader {
 
     mutating func bool(_ key: String, default value: Bool) throws(NodeError) -> Bool {
         guard let found = lookUp(key, Self.flag) else { return value }
-        guard case .flag(let flag) = found else { throw NodeError(.configuration, "\(key) must be true or false") }
+        guard case .flag(let flag) = found else {
+            throw NodeError(.configuration, "\(name(key)) must be true or false")
+        }
         return flag
     }
 
     mutating func strings(_ key: String) throws(NodeError) -> [String] {
         guard let found = lookUp(key, Self.list) else { return [] }
-        guard let list = found.texts else { throw NodeError(.configuration, "\(key) must be a list of texts") }
+        guard let list = found.texts else { throw NodeError(.configuration, "\(name(key)) must be a list of texts") }
         return list
     }
 
@@ -75,6 +75,12 @@ struct SettingsReader {
         known.insert(key)
         guard let variable = environment[Self.variable(key)] else { return file[key] }
         return read(variable) ?? .other
+    }
+
+    /// The name under which its value was given.
+    private func name(_ key: String) -> String {
+        let variable = Self.variable(key)
+        return environment[variable] == nil ? key : variable
     }
 
     /// The environment's name of a setting: `CHATROOM_LOG_SYNC_DELAY_MICROSECONDS` for `log.syncDelayMicroseconds`.

@@ -13,13 +13,16 @@ extension RoomActor {
         // Connected again, its node announces it again.
         guard !isLost(key.node) else { return }
         let isInherited = graces.inherited.contains(key)
+        let wasLost = graces.unreachable[key] != nil
         if isInherited { presence.setProfile(of: key, stay.profile, notifyExt: stay.notifyExt) }
         graces.end(key)
         let lane = Lane(node: call.address.node, number: call.address.lane)
         guard presence.visitor(key) == nil else {
             // The connection to its node has ended, and begun anew.
             presence.move(key, lane: lane.number, encoding: call.address.encoding)
-            if stay.isAway { presence.setAway(key, at: context.now()) } else { presence.setBack(key) }
+            // While its node was lost, nobody knew when its connection went.
+            if !stay.isAway || wasLost { presence.setBack(key) }
+            if stay.isAway { presence.setAway(key, at: context.now()) }
             suspend(lane, isNew: isInherited)
             if let visitor = presence.visitor(key) { publishVoice(of: visitor, at: context.now()) }
             return

@@ -63,21 +63,26 @@ extension RoomHost {
         let shard = shardMap.shard(of: row.room)
         switch value {
         case .room(let record):
-            var info = record.info
-            if let aging = aging.withLock({ $0 }) {
-                let keptSince = aging.keptSince(record)
-                info.pinned.removeAll { $0.time < keptSince }
-                info.complete(by: aging.policy)
-            }
             return RoomView(
-                info: info, online: online[row.room].map { Int64($0) } ?? record.robots, shard: shard,
+                info: shown(record), online: online[row.room].map { Int64($0) } ?? record.robots, shard: shard,
                 leader: node)
         case .deletedRoom(let deleted):
-            var view = RoomView(info: deleted.room.info, online: 0, shard: shard, leader: node)
+            var view = RoomView(info: shown(deleted.room), online: 0, shard: shard, leader: node)
             (view.deletedAt, view.purgeAt) = (deleted.deletedAt, deleted.purgeAt)
             return view
         default: return nil
         }
+    }
+
+    /// As `RoomActor.shown` does.
+    private func shown(_ record: RoomRecord) -> RoomInfo {
+        var info = record.info
+        if let aging = aging.withLock({ $0 }) {
+            let keptSince = aging.keptSince(record)
+            info.pinned.removeAll { $0.time < keptSince }
+            info.complete(by: aging.policy)
+        }
+        return info
     }
 
     /// A page of the rooms in memory, those with the most people first.

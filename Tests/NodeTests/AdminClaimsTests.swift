@@ -67,6 +67,23 @@ import Testing
         #expect(throws: NodeError.self) { try file.check() }
     }
 
+    @Test(arguments: [
+        #","sub":"bob""#, #","exp":1700000061"#, #","su\u0062":"bob""#, #","role":"READ","role":"ADMIN""#,
+    ])
+    func `a token that says something twice is refused`(claims: String) async throws {
+        #expect(try await Self.administrator(claims) == nil)
+        // Names that some encoders write with escapes are no fault.
+        #expect(try await Self.administrator(#","https:\/\/a.example\/x":1,"aud":["a"]"#) == Self.ann(.admin))
+    }
+
+    @Test func `two keys of one ID are refused`() throws {
+        let file = try Self.file(admin: [
+            ["id": "root", "secret": Self.secret + "1"], ["id": "root", "secret": Self.secret + "2"],
+        ])
+        let error = #expect(throws: NodeError.self) { try file.check() }
+        #expect(error?.message.contains("two admin keys have the id root") == true)
+    }
+
     @Test func `a token has the role that it says, ADMIN without one, and none if that is unknown`() async throws {
         #expect(try await Self.administrator("") == Self.ann(.admin))
         for role in AdminRole.allCases {

@@ -33,7 +33,8 @@ struct KeysFileTests {
 
     @Test(
         arguments: [
-            (#"{"admin":[],"token":[]}"#, nil), (#"{"admin":[],"token":[]"#, "isn't JSON"), ("", "isn't JSON"),
+            (#"{"admin":[],"token":[]}"#, nil), (#"{"admin":[],"token":[]"#, "is not JSON"), ("", "is not JSON"),
+            (#"{"admin":[{"id":"a","secret":"SECRET","role":"READ","role":"ADMIN"}],"token":[]}"#, "stands twice"),
             (#"{"admin":[]}"#, "lacks token"), (#"{"admin":1,"token":[]}"#, "wrong type: admin"),
             (#"{"admin":[],"token":[],"tokens":[]}"#, "has tokens, which"),
             (#"{"admin":[{"id":"a","secret":"SECRET","rol":"READ"}],"token":[]}"#, "has admin[0].rol, which"),

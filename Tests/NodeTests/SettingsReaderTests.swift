@@ -47,7 +47,8 @@ import Testing
 
     @Test func `a variable of the wrong type is an error though the file has a good one`() throws {
         var settings = try reader(#"{"client":{"port":7}}"#, ["CHATROOM_CLIENT_PORT": "seven"])
-        #expect(throws: NodeError.self) { try settings.int("client.port", default: 3, in: 0...10) }
+        let error = #expect(throws: NodeError.self) { try settings.int("client.port", default: 3, in: 0...10) }
+        #expect(error?.message.contains("CHATROOM_CLIENT_PORT must be") == true)
     }
 
     @Test func `a key that nobody has asked for is an error`() throws {
@@ -57,9 +58,14 @@ import Testing
         #expect(error?.message.contains("client.prot") == true)
     }
 
-    @Test(arguments: ["", "{", "[]", "7", "{\"a\":}"])
-    func `a file that is not one JSON object is an error`(text: String) {
-        #expect(throws: NodeError.self) { try reader(text) }
+    @Test(arguments: [
+        ("", "in line 1"), ("{", "in line 1"), ("[]", "one JSON object"), ("7", "one JSON object"),
+        ("{\n\"a\":}", "in line 2"), ("{\"a\":1,\n\n\"a\":2}", "a key stands twice in an object"),
+        ("{} {}", "behind its end"),
+    ])
+    func `a file that is not one JSON object is an error, which tells where`(text: String, fault: String) {
+        let error = #expect(throws: NodeError.self) { try reader(text) }
+        #expect(error?.message.contains(fault) == true, "\(error as Any)")
     }
 
     @Test func `a file that does not exist is an error`() {

@@ -219,6 +219,16 @@ private func code(_ json: [UInt8]) -> ErrorCode? {
         }
     }
 
+    @Test func `the fault of a text that is no frame is told with its line`() {
+        func fault(_ text: String) -> String? { JSONText.fault(in: Array(text.utf8)) }
+        for text in ["{}", " 7\n", "\u{FEFF}{\"a\":[1]}", #"{"a":{"b":1},"b":{"b":1}}"#] { #expect(fault(text) == nil) }
+        for text in ["", "\u{FEFF}", "{", "{}{}", #"{"a":1,"\u0061":2}"#, #"["\uD800"]"#, "\u{FEFF}\u{FEFF}{}"] {
+            #expect(fault(text)?.hasPrefix("not JSON: ") == true, "\(text)")
+        }
+        #expect(fault("{\n\n 7}")?.hasSuffix("in line 3") == true)
+        #expect(JSONText.fault(in: [0x22, 0xFF, 0x22]) != nil)
+    }
+
     /// A writer begins in memory of the stack, and moves when that is full.
     @Test func `writes texts of every length around the end of its first memory`() throws {
         for count in Array(980...1060) + [5000, 100_000] {

@@ -28,6 +28,22 @@ final class NodeMembership: Sendable {
     private struct Hearing {
         var hasBegun = false
         var isCutOff = false
+        /// When the leader was heard last.
+        var heardAt = ContinuousClock.now
+        /// When each other node was reached last.
+        var reachedAt: [NodeID: ContinuousClock.Instant] = [:]
+
+        mutating func note(reached: Set<NodeID>, isHeard: Bool, at now: ContinuousClock.Instant) {
+            if isHeard { heardAt = now }
+            for node in reached { reachedAt[node] = now }
+            reachedAt = reachedAt.filter { $0.value >= heardAt - Self.linksTime }
+        }
+
+        /// The nodes that were reached when the cut came: others had been away before it.
+        var reachedBefore: Set<NodeID> { Set(reachedAt.keys) }
+
+        /// A leader is missed, and a link, within some seconds of each other.
+        private static let linksTime = Duration.seconds(10)
     }
 
     init(
@@ -117,7 +133,9 @@ final class NodeMembership: Sendable {
         var lookedAt = ContinuousClock.now
         while !Task.isCancelled {
             let isHeard = await isHeard()
+            let mayServeElsewhere = isHeard ? false : await mayServeElsewhere()
             let now = ContinuousClock.now
+            hearing.withLock { [reached = nodes.reached] in $0.note(reached: reached, isHeard: isHeard, at: now) }
             let action = watch.look(isHeard: isHeard, mayServeElsewhere: mayServeElsewhere, after: now - lookedAt)
             lookedAt = now
             // Such a node would refuse tokens that are right.
@@ -156,21 +174,22 @@ final class NodeMembership: Sendable {
         return await system.hearsLeader()
     }
 
-    /// Whether the nodes that are not reached may be a majority.
-    private var mayServeElsewhere: Bool {
-        let listed = system.nodes.count
-        return 2 * (nodes.reached.count + 1) <= listed && listed > 1
+    /// Whether the voters that are not reached may be a majority. A cluster of fewer than three of them has none without any.
+    private func mayServeElsewhere() async -> Bool {
+        let voters = Set(await system.status().replicas)
+        return voters.count >= 3 && 2 * voters.subtracting(nodes.reached.union([nodes.node])).count > voters.count
     }
 
     /// Clients are told of the gateways of all nodes that are reached and stay. A node that is cut off reaches none, or such
-    /// as are cut off with it: it names the others first.
+    /// as are cut off with it: it names those first that it has reached until the cut.
     private func notify(_ gateway: Gateway) async {
         let own = await gateway.ownURLs()
         let reached = nodes.reached
+        let lost = hearing.withLock { $0.isCutOff ? $0.reachedBefore.subtracting(reached) : [] }
         let staying = system.nodes.filter { !$0.isDraining && !cluster.hasUselessClock($0.node) }
-        let isCutOff = hearing.withLock { $0.isCutOff } || reached.isEmpty
-        let unreached = isCutOff ? staying.filter { !reached.contains($0.node) } : []
-        let others = (unreached + staying.filter { reached.contains($0.node) }).flatMap(\.clientURLs)
+        let others = [lost, reached].flatMap { nodes in
+            staying.filter { nodes.contains($0.node) }.flatMap(\.clientURLs)
+        }
         await gateway.use(
             urls: own + others.filter { !own.contains($0) }, listed: system.nodes.flatMap(\.clientURLs))
     }

@@ -3,6 +3,7 @@ import Cryptography
 import FoundationEssentials
 import ServerAPI
 import SwimDriver
+import Wire
 
 /// The secrets of a node, from a file that only its owner can read. Never logged.
 struct KeysFile: Sendable, Decodable {
@@ -62,6 +63,10 @@ struct KeysFile: Sendable, Decodable {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw NodeError(.configuration, "the keys file \(path) can't be read")
         }
+        // Tells the place, and nothing of the content.
+        if let fault = JSONText.fault(in: Array(data)) {
+            throw NodeError(.configuration, "the keys file \(path) is \(fault)")
+        }
         let (keys, names): (KeysFile, KeysFileNames)
         do {
             keys = try JSONDecoder().decode(KeysFile.self, from: data)
@@ -89,6 +94,10 @@ struct KeysFile: Sendable, Decodable {
         for record in keySets { try record.check() }
         guard keySets.count <= KeySetRecord.countMax else {
             throw NodeError(.configuration, "there must be at most \(KeySetRecord.countMax) token records with jwksUrl")
+        }
+        var ids: Set<String> = []
+        for key in admin where !ids.insert(key.id).inserted {
+            throw NodeError(.configuration, "two admin keys have the id \(key.id)")
         }
         for key in admin where key.secret.utf8.count < JWSKey.secretBytesMin {
             throw NodeError(.configuration, "admin key \(key.id) needs a secret of at least 32 bytes")

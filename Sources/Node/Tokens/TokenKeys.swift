@@ -5,6 +5,7 @@ import Gateway
 import ServerAPI
 import SessionCore
 import Synchronization
+import Wire
 
 /// Checks and issues tokens with the keys of the keys file, and with those that its key sets publish; the keys can be
 /// replaced while it runs (SIGHUP).
@@ -188,11 +189,14 @@ final class TokenKeys: Sendable {
         let payload: TokenPayload
         var claims = AdminClaims()
         do {
-            let data = Data(try jws.payload(signedBy: key.key))
+            let bytes = try jws.payload(signedBy: key.key)
+            // A claim that stands twice means one thing here and another elsewhere (RFC 7519 §4).
+            if let fault = JSONText.fault(in: bytes) { throw Self.refusal("its payload is \(fault)") }
+            let data = Data(bytes)
             payload = try JSONDecoder().decode(TokenPayload.self, from: data)
             if use == .admin { claims = try JSONDecoder().decode(AdminClaims.self, from: data) }
-        } catch let error as CryptographyError where error.code == .form {
-            throw Self.refusal(error.description)
+        } catch let error as ChatError {
+            throw error
         } catch {
             throw Self.refusal("its signature or its claims are wrong")
         }

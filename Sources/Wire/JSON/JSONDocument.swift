@@ -15,7 +15,8 @@ struct JSONDocument {
     private(set) var resolvedKeys: ContiguousArray<UInt8> = []
 
     private(set) var text = UnsafeRawBufferPointer(start: nil, count: 0)
-    private var position = 0
+    /// The position after what was parsed; after an error, that of the fault.
+    private(set) var position = 0
 
     /// Parses one value of `text` from `position`, which may be preceded by white space.
     /// - Returns: the position after the value.

@@ -291,9 +291,10 @@ public struct ProtobufReader: FieldWalker {
         _ number: Int, _ name: StaticString, _ value: inout V, known: inout KnownParts<V>
     ) throws(ChatError) {
         guard let found = find(number) else { throw .missing(name) }
-        if let part = known.part(of: found.content) { return value = part }
+        let isWhole = found.wireType == .lengthDelimited
+        if isWhole, let part = known.part(of: found.content) { return value = part }
         value = try read(found, name, .none)
-        known.note(value, of: found.content)
+        if isWhole { known.note(value, of: found.content) }
     }
 
     @inlinable
