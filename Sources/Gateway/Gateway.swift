@@ -160,7 +160,7 @@ public final class Gateway: Sendable {
                 await lane.loop.run { lane.value.beginDraining(windowMs: windowMs) }
             }
             let end = ContinuousClock.now + .seconds(seconds)
-            while ContinuousClock.now < end, await hasAttendedSessions() {
+            while ContinuousClock.now < end, await isNeeded() {
                 try? await Task.sleep(for: Self.drainLook)
             }
         }
@@ -184,8 +184,8 @@ public final class Gateway: Sendable {
         return min(longest, drainWindowMinMs + Int64(connections) * 1_000 / movesPerSecond)
     }
 
-    private func hasAttendedSessions() async -> Bool {
-        for lane in shared.lanes.withLock({ $0 }) where await lane.loop.run({ lane.value.hasAttendedSessions }) {
+    private func isNeeded() async -> Bool {
+        for lane in shared.lanes.withLock({ $0 }) where await lane.loop.run({ lane.value.isNeeded }) {
             return true
         }
         return false

@@ -1,6 +1,7 @@
 import EventLoop
 import RoomProtocol
 import SessionCore
+import Transport
 import Wire
 
 /// A planned stop: clients go while their connections here still work (PROTOCOL.md, "Moving").
@@ -23,6 +24,6 @@ extension GatewayLane {
         }
     }
 
-    /// Whether clients are connected with sessions that have not been taken over.
-    var hasAttendedSessions: Bool { connections.values.contains { $0.session != nil } }
+    /// Whether clients are connected with sessions that have not been taken over, or send content.
+    var isNeeded: Bool { connections.values.contains { $0.session != nil || $0.tcp.handler is MediaReceiving } }
 }

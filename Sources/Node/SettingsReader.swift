@@ -65,8 +65,13 @@ struct SettingsReader {
 
     /// Throws when the file has a key that no call above has asked for.
     func refuseUnknownKeys() throws(NodeError) {
-        if let unknown = Set(file.keys).subtracting(known).sorted().first {
-            throw NodeError(.configuration, "unknown setting \(unknown) in the configuration file")
+        let unknown = file.keys.filter { key in
+            // An object without settings means nothing, but its name has to.
+            key.hasSuffix(".") ? !known.contains { $0.hasPrefix(key) } : !known.contains(key)
+        }
+        if let unknown = unknown.sorted().first {
+            let name = unknown.hasSuffix(".") ? unknown.dropLast() : unknown[...]
+            throw NodeError(.configuration, "unknown setting \(name) in the configuration file")
         }
     }
 
@@ -111,6 +116,7 @@ struct SettingsReader {
     private static func flatten(_ object: [String: Setting], prefix: String) -> [String: Setting] {
         object.reduce(into: [:]) { flat, entry in
             if case .object(let inner) = entry.value {
+                if inner.isEmpty { flat[prefix + entry.key + "."] = .other }
                 flat.merge(flatten(inner, prefix: prefix + entry.key + ".")) { _, new in new }
             } else {
                 flat[prefix + entry.key] = entry.value

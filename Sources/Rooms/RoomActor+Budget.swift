@@ -9,6 +9,8 @@ import Wire
 extension RoomActor {
     /// Shows a message to everybody, or to whom it concerns when it is directed or the room is big and busy.
     func publish(_ message: Message) {
+        // Another node shows it, and no viewer of this one misses it.
+        guard isLed else { return }
         guard presence.online > context.policy.viewerBudgetAboveOnline else {
             if message.to.isEmpty { return stream.show(message) }
             return stream.show(message, to: presence.sessions(of: message.concernedUsers))

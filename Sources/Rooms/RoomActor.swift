@@ -39,6 +39,8 @@ actor RoomActor {
     var reading = RoomReading()
     var graces = Graces()
     var times: RoomTimes
+    /// Whether this node leads the room. Once it does not any more, the room leaves memory.
+    private(set) var isLed: Bool
     /// The tallies of lanes as they were made last.
     var laneTallies: (stamp: TallyStamp, tallies: [LaneRoomTally])?
     /// The host's notes.
@@ -63,6 +65,7 @@ actor RoomActor {
             perSecond: context.policy.barragePerViewerPerSecond, highPerSecond: context.policy.highPerSecondMax)
         let now = context.now()
         times = RoomTimes(activatedAt: now, ledSince: ledSince ?? now)
+        isLed = ledSince != nil
         let learning = context.policy.onlinePushSeconds
         if let ledSince, now < ledSince.adding(seconds: learning) { presence.beginCounting(at: now) }
         (state, recent.tail) = try Self.restore(id, loaded)
@@ -82,6 +85,7 @@ actor RoomActor {
     /// This node leads the room from now on, and knows of nobody who is here.
     func lead(at now: Timestamp) {
         times = RoomTimes(activatedAt: now, ledSince: now)
+        isLed = true
         // Nobody else is here; whoever has not come back within the grace has left.
         let graceEnd = times.activatedAt.adding(seconds: context.policy.graceSeconds)
         graces.absentOwners = [:]

@@ -49,6 +49,38 @@ extension IntegrationTests.ClusterTests {
             #expect(try await holder.queue(room).map(\.key) == ["seat"])
         }
 
+        @Test func `who has had all unkept messages is told of none when the room's leader moves`() async throws {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("signals")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let sender = try await TestClient.entered(leader, "sender", room)
+            let viewers = [
+                try await TestClient.entered(follower, "vera", room), try await TestClient.entered(other, "vito", room),
+            ]
+            for number in 1...5 {
+                let draft = MessageDraft(body: .command(payload: [UInt8(number)]))
+                _ = try await sender.ask(.send(SendRequest(room: room, clientID: "c\(number)", draft: draft))).get()
+            }
+            for viewer in viewers {
+                _ = try await viewer.item("the last signal") { item -> Bool? in
+                    if case .push(.message(let message)) = item, message.body == .command(payload: [5]) {
+                        true
+                    } else {
+                        nil
+                    }
+                }
+            }
+            for next in [follower, other, leader] {
+                try await cluster.transfer(room, to: next)
+                try await sender.send(room, "led by \(cluster.name(of: next))")
+                for viewer in viewers {
+                    try await viewer.message("led by \(cluster.name(of: next))")
+                    let told = await viewer.items.filter { if case .push(.skipped) = $0 { true } else { false } }
+                    #expect(told.isEmpty)
+                }
+            }
+        }
+
         @Test func `a dropped session is resumed at another node in its grace, and not by others`() async throws {
             let cluster = try await TestCluster.whole()
             let room = try await cluster.room("resumed")

@@ -433,6 +433,41 @@ extension IntegrationTests.ClusterTests {
             try await poll("it is on two again") { try holders(cluster.nodes).count == 2 }
         }
 
+        @Test func `content that is on its way to a node in its planned stop arrives`() async throws {
+            // With no other clients, for which the node would wait.
+            try await TestCluster.run(3) { cluster in
+                try await cluster.start(3)
+                try await Self.sendWhileStopping(cluster)
+            }
+        }
+
+        private static func sendWhileStopping(_ cluster: TestCluster) async throws {
+            let (stopping, other) = (cluster.nodes[0], cluster.nodes[1])
+            let room = try await cluster.room("stopping")
+            let ann = try await TestClient.entered(stopping, "sender", room)
+            let content = (0..<200_000).map { UInt8(truncatingIfNeeded: 0x41 + $0 % 26) }
+            let ticket = try await ann.upload(room, content, kind: .file)
+            let socket = TestSocket()
+            try await socket.open(port: stopping.clientPort)
+            let head = "PUT \(ticket.url) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(content.count)\r\n\r\n"
+            await socket.write(Array(head.utf8) + content[..<100_000])
+            async let end = stopping.stop()
+            _ = try await ann.item("reconnect") { item -> ReconnectPush? in
+                if case .push(.reconnect(let push)) = item { push } else { nil }
+            }
+            let moved = try await TestClient.open(port: other.clientPort)
+            #expect(try await moved.connect(token: other.token("sender"), session: ann.session).resumed)
+            #expect(try await ann.closing() == 4410)
+            // Ten times as long as it takes to see that no session is left.
+            try await Task.sleep(for: .milliseconds(500))
+            await socket.write(Array(content[100_000...]))
+            let answer = String(decoding: try await socket.receivedUntilClosed(), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")
+            #expect(try await end?.status == 0)
+            try await moved.enter(room)
+            #expect(try await moved.naming(room, ticket.mediaID, type: .file).message != nil)
+        }
+
         @Test func `a node whose disk is full is left out, and the next one stores instead`() async throws {
             let cluster = try await TestCluster.whole()
             let full = cluster.nodes[1]

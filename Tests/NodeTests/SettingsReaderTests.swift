@@ -56,6 +56,10 @@ import Testing
         _ = try settings.int("client.port", default: 3, in: 0...10)
         let error = #expect(throws: NodeError.self) { try settings.refuseUnknownKeys() }
         #expect(error?.message.contains("client.prot") == true)
+        var empty = try reader(#"{"client":{},"clients":{}}"#)
+        _ = try empty.int("client.port", default: 3, in: 0...10)
+        let other = #expect(throws: NodeError.self) { try empty.refuseUnknownKeys() }
+        #expect(other?.message.contains("clients") == true)
     }
 
     @Test(arguments: [

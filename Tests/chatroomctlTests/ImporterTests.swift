@@ -93,6 +93,19 @@ import Testing
         var expected = Importer.Figures()
         (expected.rooms, expected.members, expected.imported) = (1, 4, 2)
         #expect(importer.figures == expected)
+        #expect(importer.isWhole)
+    }
+
+    @Test func `an export that broke off is seen by its missing end, and messages alone need none`() async throws {
+        let cluster = Cluster()
+        var importer = importer(cluster)
+        #expect(await take([#"{"room":{"id":"r","creator":"ann"}}"#, message("a")], &importer) == nil)
+        #expect(!importer.isWhole)
+        #expect(await take([message("b"), #"{"end":true,"seq":2}"#], &importer) == nil)
+        #expect(importer.isWhole)
+        var other = self.importer(cluster, room: "r")
+        #expect(await take([message("c")], &other) == nil)
+        #expect(other.isWhole)
     }
 
     @Test func `messages go in batches of a hundred, and of less than the server's bound`() async throws {

@@ -134,6 +134,7 @@ export interface UploadOptions {
   contentType?: string;
   /** In 64 hexadecimal digits of lower case: other bytes are refused. */
   sha256?: string;
+  /** Outside of browsers once, at the end. */
   onProgress?: (sent: number, all: number) => void;
   signal?: AbortSignal;
 }
@@ -441,7 +442,8 @@ export type Delivery =
   /** The answer was lost. The client asks again, unless there is an `error`. */
   | { clientId: string; status: "unknown"; error?: ChatroomError };
 
-/** 1 room closed, 2 by a manager, 3 conflicting login, 5 blacklisted, 6 token revoked or no longer for this room. */
+/** 1 room closed, 2 by a manager, 3 conflicting login, 5 blacklisted, 6 token revoked or no longer for this room, 7 banned from
+ * all rooms. */
 export type KickReason = 1 | 2 | 3 | 5 | 6 | 7 | (number & {});
 
 export interface RoomEvents {

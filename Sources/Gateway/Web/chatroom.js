@@ -137,14 +137,15 @@ function endpoint(address) {
 }
 
 /** Sends content to its place, which takes it once. After a sending that broke off, "sent already" is its lost answer. */
-async function put(url, content, headers, onProgress, signal) {
+async function put(url, content, headers, onProgress, signal, connected) {
   for (let tries = 1, broke = false; ; tries++) {
-    try { return await putOnce(url, content, headers, onProgress, signal); } catch (error) {
+    try { return await putOnce(url(), content, headers, onProgress, signal); } catch (error) {
       const { code, retryAfterMs = 0 } = error.refusal ?? {};
       if (broke && code === 409) return;
       broke ||= error.code === "connectionLost";
       if (tries === PUTS_MAX || !(error.code === "connectionLost" || code === 503 && retryAfterMs <= REFUSAL_WAIT_MS)) throw error;
       await new Promise((resolve) => { setTimeout(resolve, Math.max(retryAfterMs, 500 * tries)); });
+      await connected();
     }
   }
 }
@@ -306,9 +307,10 @@ export class Room extends Emitter {
     const contentType = options.contentType || content.type || "application/octet-stream";
     const size = content.size ?? content.byteLength;
     const place = await this.#change("upload", { kind, name, contentType, size, ...sha256 && { sha256 } });
-    // A store elsewhere has its own origin.
-    const url = /^https?:/.test(place.url) ? place.url : this.#client._origin() + place.url;
-    await put(url, content, place.headers ?? {}, onProgress, signal);
+    // A store elsewhere has its own origin; else it is where the client is when it tries.
+    const url = () => /^https?:/.test(place.url) ? place.url : this.#client._origin() + place.url;
+    const connected = () => this.#client.isRunning && this.#client.connect();
+    await put(url, content, place.headers ?? {}, onProgress, signal, connected);
     onProgress?.(size, size);
     return place.mediaId;
   }
@@ -675,10 +677,11 @@ function waitingTime(refusal, refusals) {
 function isSpentByLoss({ internal, repeating }) { return !internal && repeating === "never"; }
 
 /** Gives up on a promise after a while; resolves with undefined then, and when it fails. */
-function within(milliseconds, work) {
+function within(milliseconds, work, failed) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);
-    Promise.resolve().then(work).then(resolve, () => resolve()).finally(() => clearTimeout(timer));
+    const fail = (error) => { failed?.(error); resolve(); };
+    Promise.resolve().then(work).then(resolve, fail).finally(() => clearTimeout(timer));
   });
 }
 
@@ -839,9 +842,10 @@ export class ChatroomClient extends Emitter {
     if (addresses.length === 0) return this.#failed(new ChatroomError("noAddress", "no address of a gateway is known"));
     let token;
     if (!anonymous) {
-      token = await within(PROVIDER_MS, tokenProvider ?? (() => undefined));
+      let words = "gave no token";
+      token = await within(PROVIDER_MS, tokenProvider ?? (() => undefined), (error) => { words = `failed: ${error?.message ?? error}`; });
       if (attempt !== this.#attempt) return;
-      if (!token) return this.#failed(new ChatroomError("tokenUnavailable", "the token provider gave no token"));
+      if (!token) return this.#failed(new ChatroomError("tokenUnavailable", `the token provider ${words}`));
     }
     this.#open(addresses[this.#addressIndex % addresses.length], token);
   }
@@ -878,7 +882,8 @@ export class ChatroomClient extends Emitter {
     };
     socket.onmessage = ({ data }) => { if (isWanted()) this.#received(socket, data); };
     socket.onclose = ({ code, reason }) => { if (isWanted()) this.#closed(socket, code, reason); };
-    socket.onerror = () => {};
+    // One that was never open may end with this alone.
+    socket.onerror = () => { if (isWanted() && !this.#opened.has(socket)) this.#closed(socket, 1006, ""); };
   }
 
   #connected(result) {

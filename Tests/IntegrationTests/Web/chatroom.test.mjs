@@ -117,6 +117,32 @@ const tests = {
     client.close();
   },
 
+  async "a gateway that nobody answers for is left at once, also where only onerror says so"() {
+    FakeSocket.all = [];
+    const options = { gateways: ["ws://dead", "ws://live"], tokenProvider: () => "t", reconnectMinMs: 1, reconnectMaxMs: 4 };
+    const client = new ChatroomClient(options);
+    const start = performance.now();
+    const connecting = client.connect();
+    const dead = await until("socket", () => FakeSocket.all[0]);
+    assert.match(dead.url, /dead/);
+    dead.onerror?.({});
+    const live = await nextSocket(client, 2);
+    assert.match(live.url, /live/);
+    await connecting;
+    assert.ok(performance.now() - start < 5_000, "before its time is up");
+    // An open one ends with onclose only.
+    live.onerror?.({});
+    assert.equal(client.state, "connected");
+    client.close();
+  },
+
+  async "the fault of a token provider is told"() {
+    const tokenProvider = () => { throw new Error("my server is down"); };
+    const client = new ChatroomClient({ gateways: ["ws://fake"], tokenProvider, retryCount: 0 });
+    await assert.rejects(client.connect(), /the token provider failed: my server is down/);
+    client.close();
+  },
+
   async "a server that does not know of the stay makes the client enter from where it was, and ask again"() {
     const { socket, seqs, client, told, room } = await inRoom(10);
     socket.say(push(11));

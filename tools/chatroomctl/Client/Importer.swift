@@ -47,6 +47,8 @@ package struct Importer {
     /// A server that has never answered is not waited for.
     private var hasAnswered = false
     package private(set) var figures = Figures()
+    /// Whether the lines of each room came to their end; an export that broke off has none.
+    package private(set) var isWhole = true
 
     /// - Parameters:
     ///   - room: for all lines; nil: the room that they name.
@@ -86,10 +88,14 @@ package struct Importer {
         try await flush()
         do throws(CommandFailure) {
             switch line {
-            case .room(let info): try await make(info)
+            case .room(let info):
+                isWhole = false
+                try await make(info)
             case .member(let member): try await set(member, isBlacklisted: false)
             case .blacklisted(let member): try await set(member, isBlacklisted: true)
-            case .end: try await finish()
+            case .end:
+                isWhole = true
+                try await finish()
             case .message, .empty: break
             }
         } catch {

@@ -14,7 +14,7 @@ struct Chatroomctl: AsyncParsableCommand {
             Which cluster: --server, else CHATROOM_API, else the nodes of .run/cluster.json (searched from here \
             upward), else 127.0.0.1:7401.
             Admin key: --key-file, else CHATROOM_ADMIN_KEY, else adminKey of .run/cluster.json for its own nodes.
-            Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no server reached.
+            Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no server reached (health: or one that does not serve).
             """,
         version: BuildVersion.text,
         subcommands: [

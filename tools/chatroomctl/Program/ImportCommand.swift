@@ -35,6 +35,9 @@ struct ImportCommand: AsyncParsableCommand {
             }
         }
         try await importer.finish()
+        if !importer.isWhole {
+            Output.note(#"the last room's lines have no {"end":true}: its export broke off, and the rest is not here"#)
+        }
         let done = importer.figures
         common.show(
             .object([
