@@ -1049,6 +1049,8 @@ export class ChatroomClient extends Emitter {
   #release(socket) {
     if (!socket) return;
     socket.onmessage = socket.onclose = null;
+    // Node's says once more that it failed, while it is closed.
+    socket.onerror = () => {};
     try { socket.close(1000); } catch { /* It was never open. */ }
   }
 

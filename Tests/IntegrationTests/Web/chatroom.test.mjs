@@ -125,6 +125,8 @@ const tests = {
     const connecting = client.connect();
     const dead = await until("socket", () => FakeSocket.all[0]);
     assert.match(dead.url, /dead/);
+    // As Node's: it fails once more while it is closed.
+    dead.close = () => dead.onerror({});
     dead.onerror?.({});
     const live = await nextSocket(client, 2);
     assert.match(live.url, /live/);
