@@ -43,7 +43,10 @@ public struct KnownParts<Part: Sendable>: Sendable {
             parts.append(part)
             bytes.append(Array(content))
         } else {
-            (parts[next], bytes[next]) = (part, Array(content))
+            parts[next] = part
+            // In the memory of the former ones.
+            bytes[next].removeAll(keepingCapacity: true)
+            bytes[next].append(contentsOf: content)
             next = (next + 1) % Self.partsMax
         }
     }

@@ -56,18 +56,21 @@ struct CoreOperations {
         return effects
     }
 
-    /// A member's message as a follower gets it: the log's entry, whose command is read anew.
+    /// A member's message as a follower gets it: the log's entry, whose command is read anew; so many members in turn that
+    /// none is known from the entries before.
     private static func follow(_ count: Int) -> Int {
-        let actor = Actor.member(id(UserID("user-7")), Profile(nick: "nick"), anonymous: false)
-        let command = Command(
-            id: CommandID(scope: "user-7", text: "client-7"), room: id(RoomID("room")), actor: actor,
-            body: .post(MessageDraft(body: .text(String(repeating: "x", count: 200)))))
-        let entry = LogCodec.encode(command, time: time)
+        let entries = (0..<8).map { number in
+            let actor = Actor.member(id(UserID("user-\(number)")), Profile(nick: "nick"), anonymous: false)
+            let command = Command(
+                id: CommandID(scope: "user-\(number)", text: "client-7"), room: id(RoomID("room")), actor: actor,
+                body: .post(MessageDraft(body: .text(String(repeating: "x", count: 200)))))
+            return LogCodec.encode(command, time: time)
+        }
         var found = 0
         var known = KnownCommandParts()
-        for _ in 0..<count {
+        for number in 0..<count {
             do throws(WireError) {
-                let (command, _) = try LogCodec.decode(entry, known: &known)
+                let (command, _) = try LogCodec.decode(entries[number & 7], known: &known)
                 if command.id != nil { found += 1 }
             } catch { preconditionFailure(error.message) }
         }
