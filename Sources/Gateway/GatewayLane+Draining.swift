@@ -25,5 +25,10 @@ extension GatewayLane {
     }
 
     /// Whether clients are connected with sessions that have not been taken over, or send content.
-    var isNeeded: Bool { connections.values.contains { $0.session != nil || $0.tcp.handler is MediaReceiving } }
+    var isNeeded: Bool {
+        connections.values.contains { connection in
+            if let receiving = connection.tcp.handler as? MediaReceiving { return !receiving.isEnded }
+            return connection.session != nil
+        }
+    }
 }

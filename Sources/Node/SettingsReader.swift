@@ -65,20 +65,23 @@ struct SettingsReader {
 
     /// Throws when the file has a key that no call above has asked for.
     func refuseUnknownKeys() throws(NodeError) {
-        let unknown = file.keys.filter { key in
+        let unknown = file.filter { key, value in
             // An object without settings means nothing, but its name has to.
-            key.hasSuffix(".") ? !known.contains { $0.hasPrefix(key) } : !known.contains(key)
+            if case .object = value { return !known.contains { $0.hasPrefix(key + ".") } }
+            return !known.contains(key)
         }
-        if let unknown = unknown.sorted().first {
-            let name = unknown.hasSuffix(".") ? unknown.dropLast() : unknown[...]
-            throw NodeError(.configuration, "unknown setting \(name) in the configuration file")
+        if let unknown = unknown.keys.sorted().first {
+            throw NodeError(.configuration, "unknown setting \(unknown) in the configuration file")
         }
     }
 
     /// - Parameter read: the value of a variable's text, `nil` when it is of another type.
     private mutating func lookUp(_ key: String, _ read: (String) -> Setting?) -> Setting? {
         known.insert(key)
-        guard let variable = environment[Self.variable(key)] else { return file[key] }
+        guard let variable = environment[Self.variable(key)] else {
+            if case .object? = file[key] { return nil }
+            return file[key]
+        }
         return read(variable) ?? .other
     }
 
@@ -115,8 +118,7 @@ struct SettingsReader {
 
     private static func flatten(_ object: [String: Setting], prefix: String) -> [String: Setting] {
         object.reduce(into: [:]) { flat, entry in
-            if case .object(let inner) = entry.value {
-                if inner.isEmpty { flat[prefix + entry.key + "."] = .other }
+            if case .object(let inner) = entry.value, !inner.isEmpty {
                 flat.merge(flatten(inner, prefix: prefix + entry.key + ".")) { _, new in new }
             } else {
                 flat[prefix + entry.key] = entry.value

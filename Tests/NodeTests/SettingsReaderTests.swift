@@ -64,7 +64,8 @@ import Testing
 
     @Test(arguments: [
         ("", "in line 1"), ("{", "in line 1"), ("[]", "one JSON object"), ("7", "one JSON object"),
-        ("{\n\"a\":}", "in line 2"), ("{\"a\":1,\n\n\"a\":2}", "a key stands twice in an object"),
+        ("{\n\"a\":}", "in line 2"),
+        ("{\"a\":1,\n\n\"a\":2\n}", "a key stands twice in an object at byte 10 in line 3"),
         ("{} {}", "behind its end"),
     ])
     func `a file that is not one JSON object is an error, which tells where`(text: String, fault: String) {

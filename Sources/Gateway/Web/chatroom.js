@@ -309,7 +309,11 @@ export class Room extends Emitter {
     const place = await this.#change("upload", { kind, name, contentType, size, ...sha256 && { sha256 } });
     // A store elsewhere has its own origin; else it is where the client is when it tries.
     const url = () => /^https?:/.test(place.url) ? place.url : this.#client._origin() + place.url;
-    const connected = () => this.#client.isRunning && this.#client.connect();
+    const connected = () => new Promise((resolve, reject) => {
+      if (signal?.aborted || !this.#client.isRunning || !place.url.startsWith("/")) return resolve();
+      this.#client.connect().then(resolve, reject);
+      signal?.addEventListener("abort", resolve, { once: true });
+    });
     await put(url, content, place.headers ?? {}, onProgress, signal, connected);
     onProgress?.(size, size);
     return place.mediaId;
@@ -680,7 +684,7 @@ function isSpentByLoss({ internal, repeating }) { return !internal && repeating 
 function within(milliseconds, work, failed) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);
-    const fail = (error) => { failed?.(error); resolve(); };
+    const fail = (error) => { resolve(); failed?.(error); };
     Promise.resolve().then(work).then(resolve, fail).finally(() => clearTimeout(timer));
   });
 }

@@ -28,6 +28,8 @@ final class NodeMembership: Sendable {
     private struct Hearing {
         var hasBegun = false
         var isCutOff = false
+        /// Whether the others may have a majority without this node, while it hears none.
+        var isMinority = false
         /// When the leader was heard last.
         var heardAt = ContinuousClock.now
         /// When each other node was reached last.
@@ -143,7 +145,9 @@ final class NodeMembership: Sendable {
             await gateway.refuseNewcomers(
                 because: watch.isCutOff
                     ? "this node is cut off from its cluster" : hasUselessClock ? Readiness.wrongClock : nil)
-            hearing.withLock { [isCutOff = watch.isCutOff] in $0.isCutOff = isCutOff }
+            hearing.withLock { [isCutOff = watch.isCutOff] in
+                ($0.isCutOff, $0.isMinority) = (isCutOff, mayServeElsewhere)
+            }
             switch action {
             case .askToMove:
                 logger.error("this node is cut off from its cluster and asks its clients to move")
@@ -181,15 +185,14 @@ final class NodeMembership: Sendable {
     }
 
     /// Clients are told of the gateways of all nodes that are reached and stay. A node that is cut off reaches none, or such
-    /// as are cut off with it: it names those first that it has reached until the cut.
+    /// as are cut off with it: it names those that it has reached until the cut.
     private func notify(_ gateway: Gateway) async {
         let own = await gateway.ownURLs()
         let reached = nodes.reached
-        let lost = hearing.withLock { $0.isCutOff ? $0.reachedBefore.subtracting(reached) : [] }
+        let lost = hearing.withLock { $0.isCutOff && $0.isMinority ? $0.reachedBefore.subtracting(reached) : [] }
+        let named = lost.isEmpty ? reached : lost
         let staying = system.nodes.filter { !$0.isDraining && !cluster.hasUselessClock($0.node) }
-        let others = [lost, reached].flatMap { nodes in
-            staying.filter { nodes.contains($0.node) }.flatMap(\.clientURLs)
-        }
+        let others = staying.filter { named.contains($0.node) }.flatMap(\.clientURLs)
         await gateway.use(
             urls: own + others.filter { !own.contains($0) }, listed: system.nodes.flatMap(\.clientURLs))
     }

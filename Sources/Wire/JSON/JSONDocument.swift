@@ -134,7 +134,10 @@ struct JSONDocument {
             skipSpace()
         }
         close(index)
-        if count > 1, hasDuplicateKeys(object: index, count: count) { throw fault("a key stands twice in an object") }
+        if count > 1, let key = duplicateKey(object: index, count: count) {
+            if !nodes[key].isEscaped { position = Int(nodes[key].start) }
+            throw fault("a key stands twice in an object")
+        }
     }
 
     private mutating func key() throws(ChatError) {
@@ -163,7 +166,7 @@ struct JSONDocument {
 
     // MARK: Duplicate keys
 
-    private func hasDuplicateKeys(object: Int, count: Int) -> Bool {
+    private func duplicateKey(object: Int, count: Int) -> Int? {
         resolvedKeys.withUnsafeBytes { resolved in
             func bytes(_ index: Int) -> UnsafeRawBufferPointer {
                 let node = nodes[index]
@@ -177,12 +180,12 @@ struct JSONDocument {
                     let key = bytes(index)
                     var earlier = object + 1
                     while earlier < index {
-                        if Self.order(bytes(earlier), key) == 0 { return true }
+                        if Self.order(bytes(earlier), key) == 0 { return index }
                         earlier = Int(nodes[earlier + 1].next)
                     }
                     index = Int(nodes[index + 1].next)
                 }
-                return false
+                return nil
             }
             var keys: [Int] = []
             keys.reserveCapacity(count)
@@ -192,7 +195,7 @@ struct JSONDocument {
                 index = Int(nodes[index + 1].next)
             }
             keys.sort { Self.order(bytes($0), bytes($1)) < 0 }
-            return zip(keys, keys.dropFirst()).contains { Self.order(bytes($0), bytes($1)) == 0 }
+            return zip(keys, keys.dropFirst()).first { Self.order(bytes($0), bytes($1)) == 0 }.map { max($0, $1) }
         }
     }
 

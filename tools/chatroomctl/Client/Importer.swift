@@ -47,8 +47,9 @@ package struct Importer {
     /// A server that has never answered is not waited for.
     private var hasAnswered = false
     package private(set) var figures = Figures()
-    /// Whether the lines of each room came to their end; an export that broke off has none.
-    package private(set) var isWhole = true
+    /// Whether the lines of a room wait for their end, and whether those of one before had none: an export broke off.
+    private var isOpen = false, hasBroken = false
+    package var isWhole: Bool { !isOpen && !hasBroken }
 
     /// - Parameters:
     ///   - room: for all lines; nil: the room that they name.
@@ -69,8 +70,13 @@ package struct Importer {
 
     /// A line that was brought before: only what later ones need of it counts.
     package mutating func pass(_ bytes: [UInt8]) {
-        guard case .room(let info)? = try? ImportLine(bytes) else { return }
-        begin(info)
+        switch try? ImportLine(bytes) {
+        case .room(let info):
+            isOpen = true
+            begin(info)
+        case .end: isOpen = false
+        default: break
+        }
     }
 
     /// Brings a line, now or with those that follow.
@@ -89,12 +95,12 @@ package struct Importer {
         do throws(CommandFailure) {
             switch line {
             case .room(let info):
-                isWhole = false
+                (isOpen, hasBroken) = (true, hasBroken || isOpen)
                 try await make(info)
             case .member(let member): try await set(member, isBlacklisted: false)
             case .blacklisted(let member): try await set(member, isBlacklisted: true)
             case .end:
-                isWhole = true
+                isOpen = false
                 try await finish()
             case .message, .empty: break
             }

@@ -36,7 +36,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
         try await importer.finish()
         if !importer.isWhole {
-            Output.note(#"the last room's lines have no {"end":true}: its export broke off, and the rest is not here"#)
+            Output.note(#"a room's lines have no {"end":true}: if an export has printed them, it broke off"#)
         }
         let done = importer.figures
         common.show(
