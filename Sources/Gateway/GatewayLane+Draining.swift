@@ -13,14 +13,13 @@ extension GatewayLane {
         askAllToMove(windowMs: windowMs)
     }
 
-    /// The connections here go on until the new ones are there.
+    /// The connections here go on until the new ones are there. One frame for all who are to try the same gateway first.
     func askAllToMove(windowMs: Int64) {
-        for connection in connections.values where connection.session != nil {
-            guard case .open = connection.phase else { continue }
-            connection.push(
-                .reconnect(
-                    ReconnectPush(
-                        minMs: 0, maxMs: windowMs, cause: .drain, gateways: gatewaysElsewhere(connection.number))))
+        let count = UInt64(max(1, gatewaysElsewhere(0).count))
+        let byFirst = Dictionary(grouping: sessions.values) { ($0.connection?.number ?? 0) % count }
+        for (first, some) in byFirst {
+            let push = ReconnectPush(minMs: 0, maxMs: windowMs, cause: .drain, gateways: gatewaysElsewhere(first))
+            _ = show(Gateway.frame(.reconnect(push)), to: some.map(\.id), isDroppable: false, isUrgent: true)
         }
     }
 

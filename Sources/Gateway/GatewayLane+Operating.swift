@@ -41,14 +41,16 @@ extension GatewayLane {
 
     /// Shows a frame of no room to sessions that are connected; nil: to all of them. Returns how many took it.
     ///
-    /// - Parameter isDroppable: whether it may be dropped again under pressure. If not, a connection whose queue is full does
-    ///   not take it.
-    func show(_ shared: SharedFrame, to ids: [SessionID]?, isDroppable: Bool) -> Int {
+    /// - Parameters:
+    ///   - isDroppable: whether it may be dropped again under pressure. If not, a connection whose queue is full does not
+    ///     take it.
+    ///   - isUrgent: whether a connection takes it all the same.
+    func show(_ shared: SharedFrame, to ids: [SessionID]?, isDroppable: Bool, isUrgent: Bool = false) -> Int {
         var made: [ClientEncoding: LaneFrame] = [:]
         var count = 0
         func give(_ session: LaneSession) {
             guard let connection = session.connection, case .open = connection.phase,
-                isDroppable || connection.waitingBytes < configuration.sendQueueBytesMax
+                isDroppable || isUrgent || connection.waitingBytes < configuration.sendQueueBytesMax
             else { return }
             guard
                 let frame = made[connection.encoding]

@@ -303,7 +303,7 @@ public struct Presence: Sendable {
 
     // MARK: - Changing
 
-    /// A session's connection is gone for now, from that time on if it was not before.
+    /// A session's connection is gone: since `now`, unless it was gone before.
     public mutating func setAway(_ key: PresenceKey, at now: Timestamp) {
         visitors.update(key) { $0.awaySince = $0.awaySince ?? now }
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct CutOffWatchTests {
     private var watch = CutOffWatch()
 
-    /// What follows from silence, looked at each half second: the actions by the look.
+    /// Looks each half second while nobody is heard. Returns the actions by the number of the look.
     private mutating func actions(looks: Int, mayServeElsewhere: Bool = true) -> [Int: CutOffWatch.Action] {
         var actions: [Int: CutOffWatch.Action] = [:]
         for look in 1...looks {

@@ -137,7 +137,6 @@ final class NodeMembership: Sendable {
             let isHeard = await isHeard()
             let mayServeElsewhere = isHeard ? false : await mayServeElsewhere()
             let now = ContinuousClock.now
-            hearing.withLock { [reached = nodes.reached] in $0.note(reached: reached, isHeard: isHeard, at: now) }
             let action = watch.look(isHeard: isHeard, mayServeElsewhere: mayServeElsewhere, after: now - lookedAt)
             lookedAt = now
             // Such a node would refuse tokens that are right.
@@ -145,7 +144,8 @@ final class NodeMembership: Sendable {
             await gateway.refuseNewcomers(
                 because: watch.isCutOff
                     ? "this node is cut off from its cluster" : hasUselessClock ? Readiness.wrongClock : nil)
-            hearing.withLock { [isCutOff = watch.isCutOff] in
+            hearing.withLock { [isCutOff = watch.isCutOff, reached = nodes.reached] in
+                $0.note(reached: reached, isHeard: isHeard, at: now)
                 ($0.isCutOff, $0.isMinority) = (isCutOff, mayServeElsewhere)
             }
             switch action {
