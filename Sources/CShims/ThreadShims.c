@@ -2,7 +2,6 @@
 #include "CShims.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -59,10 +58,6 @@ int chatroom_give_way(void) {
     int niceness = getpriority(PRIO_PROCESS, 0);
     if (errno != 0) return -errno;
     return setpriority(PRIO_PROCESS, 0, niceness + 10) == 0 ? 0 : -errno;
-}
-
-int chatroom_begin_writing(int descriptor, int64_t offset, int64_t count) {
-    return sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE) == 0 ? 0 : -errno;
 }
 
 void chatroom_ignore_sigpipe(void) {

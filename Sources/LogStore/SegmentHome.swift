@@ -27,6 +27,7 @@ final class SegmentHome: LogHome {
     /// The number of the next record.
     private var sequence: UInt64
     private var record = SegmentRecord()
+    private let writer = AlignedWriter()
     private var prepared: (file: SegmentFile, segment: UInt32, start: Int)?
     private var moves: [Move] = []
     /// The last record failed, and what it left has not been written over.
@@ -189,8 +190,7 @@ final class SegmentHome: LogHome {
     func commit() throws(SQLiteError) {
         guard let prepared else { return }
         isInDoubt = true
-        try prepared.file.file.write(record.bytes, at: prepared.start)
-        try prepared.file.file.sync()
+        try writer.write(record.bytes, to: prepared.file.file, at: prepared.start)
         isInDoubt = false
         sequence += 1
         if prepared.start == 0 {
@@ -316,6 +316,7 @@ final class SegmentHome: LogHome {
     var uselessEntries: Int { 0 }
 
     func close(isTrusted: Bool) {
+        writer.close()
         for file in segments.map(\.file) + free { file.file.close() }
         if isTrusted { do throws(SQLiteError) { try emptyTableLog() } catch {} }
         table.database.close()

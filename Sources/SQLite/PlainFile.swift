@@ -6,6 +6,10 @@ import Glibc
 /// disk of one, in production and in tests, holds for the other. It belongs to one thread at a time.
 public final class PlainFile {
     public let path: String
+    /// Whether the VFS is the operating system's own.
+    let isSystems: Bool
+    /// Whether the file's name is on the disk.
+    private(set) var isNamed = false
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private let file: UnsafeMutablePointer<sqlite3_file>
     /// The VFS keeps the address of the name.
@@ -17,6 +21,7 @@ public final class PlainFile {
     /// - Parameter readOnly: the file must be there, and is not written.
     public init(path: String, vfs vfsName: String?, readOnly: Bool = false) throws(SQLiteError) {
         self.path = path
+        isSystems = vfsName == nil
         vfs = try Self.find(vfsName)
         name = Self.name(path)
         let bytes = max(Int(vfs.pointee.szOsFile), MemoryLayout<sqlite3_file>.size)
@@ -121,6 +126,7 @@ public final class PlainFile {
     /// All writes are on the disk when this returns, and so is the file's name.
     public func sync() throws(SQLiteError) {
         try check(methods.pointee.xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY), "synced")
+        isNamed = true
     }
 
     /// Takes space for so many bytes in all, so that later writes change nothing but the bytes: a sync of those is

@@ -49,6 +49,15 @@ int chatroom_give_way(void);
 /// Returns 0 or a negative errno value.
 int chatroom_begin_writing(int descriptor, int64_t offset, int64_t count);
 
+/// Opens a file that is there for writing past the page cache (O_DIRECT).
+///
+/// `block` becomes the size of what is written: offset, length and memory are multiples of it. Returns the descriptor or a negative
+/// errno value; -EINVAL where the file system can't, or does not say how.
+int chatroom_open_direct(const char *path, uint32_t *block);
+
+/// Writes past the page cache, and returns what was written or a negative errno value. `durable`: it is on the disk then (RWF_DSYNC).
+int64_t chatroom_write_direct(int descriptor, const void *bytes, size_t count, int64_t offset, int durable);
+
 /// Ignores SIGPIPE in the whole process, so that writing to a closed socket is an error and not the end.
 void chatroom_ignore_sigpipe(void);
 
