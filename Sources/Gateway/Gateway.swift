@@ -130,9 +130,19 @@ public final class Gateway: Sendable {
     private static let cutOffWindowMaxMs: Int64 = 3_000
 
     /// Tells every client to come back elsewhere, and closes their connections.
-    public func sendAllAway() async {
-        for lane in shared.lanes.withLock({ $0 }) { await lane.loop.run { lane.value.sendAllAway() } }
+    ///
+    /// Where the others have ended the grace of this node's sessions by now, it ends them too: it would announce them anew when it
+    /// hears the cluster again, to everybody who has seen them leave.
+    /// - Parameter silence: for how long this node has not been heard.
+    public func sendAllAway(after silence: Duration) async {
+        let areOver = silence >= .seconds(configuration.graceSeconds) + Self.noticedWithin
+        for lane in shared.lanes.withLock({ $0 }) {
+            await lane.loop.run { lane.value.sendAllAway(endingSessions: areOver) }
+        }
     }
+
+    /// Others see a node that is cut off as dead after some two seconds, and their leaders end what it has after its grace.
+    private static let noticedWithin = Duration.seconds(10)
 
     /// Puts other limits and another certificate in force (SIGHUP): for sessions from now on, for connections that come.
     /// Nobody who is here is put out. Whether there is TLS at all does not change.

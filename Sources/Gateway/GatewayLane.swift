@@ -164,12 +164,15 @@ final class GatewayLane {
     }
 
     /// Sends every client elsewhere; who comes again is taken when the node hears its cluster again.
-    func sendAllAway() {
+    func sendAllAway(endingSessions: Bool) {
         for connection in connections.values {
             guard case .open = connection.phase else { continue }
             askToReconnect(connection, .full)
             connection.close(.draining, "this node is cut off from its cluster")
+            if endingSessions { detach(connection) }
         }
+        guard endingSessions else { return }
+        for session in Array(sessions.values) where session.connection == nil { end(session) }
     }
 
     /// - Parameter waitMs: when there is a place for it; nil while nobody knows.
