@@ -61,6 +61,8 @@ struct SessionRequest: Sendable {
     var answer: OperationChange.Answer
     /// The bytes that it has brought along besides the request, or would have, for its session's rate in bytes.
     var charged = 0
+    /// Where it is counted until it is decided.
+    var slot: UInt8
     /// When the room took it up.
     var startedAt = ContinuousClock.now
 }

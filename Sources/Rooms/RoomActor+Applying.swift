@@ -37,6 +37,7 @@ extension RoomActor {
         }
         clearSeatsOfGone(by: proposal)
         noteApplied(proposal.command.body)
+        noteDecided(proposal)
         release(proposal)
         touch()
         if state.isOwing { context.callbacks.value.note(id, shard) }

@@ -16,14 +16,35 @@ extension RoomRequest.Body {
         default: false
         }
     }
+
+    /// The user who must not be on the way out: who enters, and who is to be seated.
+    fileprivate func user(enteringAs caller: UserID) -> UserID? {
+        switch self {
+        case .operation(.enter): caller
+        case .operation(.queueSet(let request)): request.owner
+        default: nil
+        }
+    }
+
+    /// Whether it is answered without the log, and yet not before the session's changes.
+    fileprivate func comesAfterChanges(ofVisitor isHere: Bool) -> Bool {
+        switch self {
+        case .leave: isHere
+        case .operation(.barrage): false
+        // Most enters are a session's first word.
+        case .operation(.enter): isHere
+        case .operation(let operation): operation.change == nil
+        default: false
+        }
+    }
 }
 
 /// Requests to the room. Soft things are answered here; durable ones become proposals.
 extension RoomActor {
-    func handle(_ request: RoomRequest, at now: Timestamp) {
+    func handle(_ request: RoomRequest, isInOrder: Bool = false, at now: Timestamp) {
         switch request.origin {
         case .session(let session):
-            handle(request.body, session, at: now)
+            handle(request.body, session, isInOrder: isInOrder, at: now)
             // A message that is proposed, and nothing else, is published when it is applied.
             if case .operation(.send) = request.body, inPlace(&stream, { $0.isEmpty }), turn.answers.isEmpty,
                 turn.waitingReads.isEmpty
@@ -41,7 +62,8 @@ extension RoomActor {
         }
     }
 
-    private func handle(_ body: RoomRequest.Body, _ call: SessionOrigin, at now: Timestamp) {
+    /// - Parameter isInOrder: whether it has waited for what the session had asked before.
+    private func handle(_ body: RoomRequest.Body, _ call: SessionOrigin, isInOrder: Bool, at now: Timestamp) {
         let key = PresenceKey(call.address)
         if case .barrages(let batch) = body {
             return take(batch, from: Lane(node: call.address.node, number: call.address.lane), at: now)
@@ -53,8 +75,12 @@ extension RoomActor {
         if body.endsReads(presence.visitor(key), from: call.address) { cancelReads(of: key) }
         // A client need not wait for its enter's answer: what it asks next comes after it.
         if entering.arrivals.contains(key) { settleArrivals() }
-        if case .operation(.enter) = body { holdIfThrownOut(call.caller.user, key) }
+        if let user = body.user(enteringAs: call.caller.user) { holdIfThrownOut(user, key) }
         if waiting.holds[key] != nil { return wait(body, call, key) }
+        if !isInOrder, body.comesAfterChanges(ofVisitor: presence.has(key)), waiting.undecided.mayHave(key.session) {
+            holdForChanges(key)
+            return wait(body, call, key)
+        }
         switch body {
         case .barrages, .taps: break
         case .leave: exit(key, at: now)
@@ -288,7 +314,10 @@ extension RoomActor {
                 id: commandID, room: id, actor: actor, body: change.body,
                 facts: facts(change.body.namedUsers, change.body)),
             key: commandID.map(commandKey),
-            origin: .session(SessionRequest(address: call.address, request: call.request, answer: change.answer)),
+            origin: .session(
+                SessionRequest(
+                    address: call.address, request: call.request, answer: change.answer,
+                    slot: UndecidedChanges.slot(of: call.address.session))),
             moderate: true)
     }
 

@@ -32,7 +32,25 @@ extension RoomActor {
                 release(proposal)
             }
         }
-        for call in hold.calls { handle(call, at: now) }
+        for (number, call) in hold.calls.enumerated() {
+            handle(call, isInOrder: number == 0 && hold.isInOrder, at: now)
+        }
+    }
+
+    /// Until the changes are decided that its session has asked for.
+    func holdForChanges(_ key: PresenceKey) {
+        hold(key)
+        waiting.holds[key]?.isInOrder = true
+        waiting.undecided.wait(key)
+    }
+
+    /// A change was applied, or will not be. The calls that have waited for it go on in the next turn, behind what this one tells.
+    func noteDecided(_ proposal: Proposal) {
+        guard case .session(let request) = proposal.origin else { return }
+        waiting.undecided.decide(request.slot)
+        while let key = inPlace(&waiting, { $0.undecided.takeDue() }) {
+            begin { room in room.release(key, at: room.context.now()) }
+        }
     }
 
     private var noLongerHere: ChatError { ChatError(.notInRoom, "you are no longer in \(id)") }

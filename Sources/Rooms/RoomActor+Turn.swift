@@ -22,11 +22,14 @@ extension RoomActor {
 
     func propose(_ proposal: consuming Proposal) {
         if state.heldCount > 0 { denyHeld(before: proposal.command.body) }
-        if let ready = mindingRecalls(proposal) { turn.proposed.append(ProposedCommand(consume ready)) }
+        if let ready = mindingRecalls(proposal) { propose(ProposedCommand(consume ready)) }
     }
 
-    /// Proposes a message that names no other one, as it is.
-    func propose(_ post: ProposedCommand) { turn.proposed.append(post) }
+    /// Proposes it as it is.
+    func propose(_ ready: ProposedCommand) {
+        if case .session(let request) = ready.content.origin { waiting.undecided.propose(request.slot) }
+        turn.proposed.append(ready)
+    }
 
     /// The host proposes these now.
     func takeProposals() -> [ProposedCommand] {

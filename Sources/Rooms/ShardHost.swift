@@ -206,8 +206,11 @@ final class ShardHost: GroupLogDelegate {
     /// - Parameter isInDoubt: whether gateways are to ask again, under the same number, where the leader is.
     func fail(_ proposals: [ProposedCommand], _ error: ChatError, isInDoubt: Bool) {
         for proposal in proposals.lazy.map(\.content) {
-            if proposal.isWaitedFor || proposal.taps != nil, let room = rooms[proposal.command.room] {
-                room.onLoop { $0.release(proposal) }
+            if let room = rooms[proposal.command.room] {
+                room.onLoop { room in
+                    room.noteDecided(proposal)
+                    room.release(proposal)
+                }
             }
             refusals.fail(proposal, error, isInDoubt: isInDoubt)
         }

@@ -5,6 +5,8 @@ import RoomProtocol
 /// Sessions whose requests wait for something, and what is decided soon.
 struct WaitingSessions {
     var holds: [PresenceKey: Hold] = [:]
+    /// Changes that sessions have asked for, and who waits for them.
+    var undecided = UndecidedChanges()
     /// Users whom a proposal is about to throw out.
     var throwingOut: [UserID: ThrowingOut] = [:]
     /// Messages that proposals are about to recall, and how many proposals.
@@ -18,7 +20,8 @@ struct WaitingSessions {
     func isRecalling(_ targets: [RecallTarget]) -> Bool { targets.contains { recalling[$0.seq] != nil } }
 
     var isEmpty: Bool {
-        holds.isEmpty && throwingOut.isEmpty && recalling.isEmpty && amending.isEmpty && laterRecalls.isEmpty
+        holds.isEmpty && undecided.isEmpty
+            && throwingOut.isEmpty && recalling.isEmpty && amending.isEmpty && laterRecalls.isEmpty
     }
 }
 
@@ -29,6 +32,8 @@ struct Hold {
     /// Earlier proposals of the session that wait only for a kick that is on its way.
     var ready: [Proposal] = []
     var calls: [RoomRequest] = []
+    /// Whether the first of them has waited for the session's changes: it is not to wait for others that have come since.
+    var isInOrder = false
 }
 
 /// A user whom proposals are about to throw out.

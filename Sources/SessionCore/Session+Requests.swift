@@ -118,6 +118,15 @@ extension Session {
 
     private mutating func ask(_ request: Request, _ cost: OpenCost?) -> Asked {
         let number = requests.begin(request.id)
+        switch request.operation {
+        case .exit: leaving.insert(request.room)
+        case .enter:
+            leaving.remove(request.room)
+            if let last = entering.indices.last, entering[last].room == request.room, entering[last].number == nil {
+                entering[last].number = number
+            }
+        default: break
+        }
         if let number, let cost, !cost.cost.isRead { costs.append(cost, at: number) }
         return Asked(
             number: number, count: requests.count, rooms: request.operation.namesMessages ? rooms : [],
@@ -146,8 +155,10 @@ extension Session {
             return ChatError(.forbidden, "anonymous clients may not enter rooms here")
         }
         guard mayEnter(room) else { return Self.forbidden(room) }
-        guard !isIn(room), !isEntering(room) else { return admit() }
-        guard rooms.count + entering.count < limits.roomsMax else {
+        // A client need not wait for the answer to its exit.
+        guard leaving.contains(room) || (!isIn(room) && !isEntering(room)) else { return admit() }
+        let others = Set(rooms).union(entering.map(\.room)).subtracting([room])
+        guard others.count < limits.roomsMax else {
             return ChatError(.tooManyRooms, "a session can be in \(limits.roomsMax) rooms", retryAfterMs: 1000)
         }
         if let refusal = admit() { return refusal }
@@ -165,7 +176,11 @@ extension Session {
     /// - Returns: the client's request ID to reply with; nil when the present connection did not ask.
     public mutating func onGiveUp(_ request: UInt32, _ operation: ClientOperation, in room: RoomID) -> UInt32? {
         guard let id = requests.end(request) else { return nil }
-        if case .enter = operation { entering.removeAll { $0.room == room } }
+        switch operation {
+        case .enter: entering.removeAll { $0.room == room && !$0.isLater(than: request) }
+        case .exit: leaving.remove(room)
+        default: break
+        }
         return id
     }
 

@@ -33,7 +33,7 @@ extension Session {
         if isUndone, asked == nil { return [] }
         let notifyExt = entering.first { $0.room == room }?.notifyExt
         // A newer connection may wait for an enter of its own.
-        if asked != nil { entering.removeAll { $0.room == room } }
+        if asked != nil { entering.removeAll { $0.room == room && !$0.isLater(than: answer.request) } }
         switch answer.result {
         case .failure(let error):
             return asked.map { [.reply($0, .failure(error))] } ?? []
@@ -81,7 +81,10 @@ extension Session {
             // Its client was told that the exit has failed, and believes to be in the room: so it is there again.
             if isIn(room) { return [.announce(room)] }
         }
+        // An enter that was asked behind the exit is under way.
+        let later = entering.filter { $0.room == room && $0.isLater(than: request) }
         var effects = part(room)
+        entering += later
         if let request, let asked = requests.end(request), isOpen { effects.append(.reply(asked, .success(.exit))) }
         return effects
     }
@@ -167,6 +170,7 @@ extension Session {
     /// The session is in the room no more, nor enters it.
     mutating func part(_ room: RoomID) -> [Effect] {
         enteredBy[room] = nil
+        leaving.remove(room)
         entering.removeAll { $0.room == room }
         losses.forget(room)
         voices[room] = nil

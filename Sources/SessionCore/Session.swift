@@ -29,6 +29,14 @@ public struct Session: Sendable {
         var room: RoomID
         /// Shown by the room with the enter.
         var notifyExt: String?
+        /// The number under which the room was asked.
+        var number: UInt32?
+
+        /// Whether the room was asked after another request.
+        func isLater(than request: UInt32?) -> Bool {
+            guard let request, let number else { return false }
+            return number > request
+        }
     }
 
     public let id: SessionID
@@ -52,6 +60,8 @@ public struct Session: Sendable {
     var voices: [RoomID: Voice] = [:]
     /// They count towards the limit of rooms.
     var entering: [Entering] = []
+    /// Rooms that it has asked to leave, and has no answer of.
+    var leaving: Set<RoomID> = []
     /// The numbers of the requests with which it has entered the rooms that it is in, as far as this lane has seen it.
     var enteredBy: [RoomID: UInt32] = [:]
     /// Rooms that were told of a leave because of a late answer or kick, with the number of the last request before it.

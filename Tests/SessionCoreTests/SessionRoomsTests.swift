@@ -39,6 +39,36 @@ import Wire
         #expect(dialogue.rooms == ["a"])
     }
 
+    @Test func `an exit that is answered leaves the enter that was asked behind it under way`() {
+        var dialogue = SessionDialogue.connected(in: "a", "b", "c")
+        let exit = dialogue.ask(SessionDialogue.exit("a"), "a", id: 3)
+        let enter = dialogue.askEnter("a", id: 4)
+        #expect(dialogue.decideEnter("d").error?.code == .tooManyRooms)
+        #expect(dialogue.exit("a", number: exit) == [.parted("a"), .reply(3, .success(.exit))])
+        #expect(!dialogue.isIn("a") && dialogue.isEntering("a"))
+        // It is asked of the room, behind the enter.
+        #expect(dialogue.decide(SessionDialogue.text("a"), "a").error == nil)
+        #expect(dialogue.enter("a", number: enter).first == .joined("a"))
+        #expect(dialogue.isIn("a") && !dialogue.isEntering("a"))
+    }
+
+    @Test func `of two enters around an exit the second is the one that counts behind it`() {
+        var dialogue = SessionDialogue.connected()
+        let first = dialogue.askEnter("a", id: 3)
+        let exit = dialogue.ask(SessionDialogue.exit("a"), "a", id: 4)
+        let second = dialogue.askEnter("a", id: 5)
+        _ = dialogue.enter("a", number: first)
+        #expect(dialogue.isIn("a") && dialogue.isEntering("a"))
+        _ = dialogue.exit("a", number: exit)
+        #expect(!dialogue.isIn("a") && dialogue.isEntering("a"))
+        #expect(dialogue.decide(SessionDialogue.read("a"), "a").error == nil)
+        _ = dialogue.enter("a", number: second)
+        #expect(dialogue.isIn("a") && !dialogue.isEntering("a"))
+        // Nothing is left of it: the next exit is one.
+        _ = dialogue.exit("a", number: dialogue.ask(SessionDialogue.exit("a"), "a"))
+        #expect(dialogue.decide(SessionDialogue.read("a"), "a").error?.code == .notInRoom)
+    }
+
     @Test(arguments: [ErrorCode.conflict, .forbidden, .notFound])
     func `a room that refuses is not entered, and may be asked again`(code: ErrorCode) {
         var dialogue = SessionDialogue.connected()
