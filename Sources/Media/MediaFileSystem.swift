@@ -60,6 +60,9 @@ enum MediaFileSystem {
         return fsync(file) == 0 ? 0 : errno
     }
 
+    /// The end of the name of a file that is still being copied.
+    static let partSuffix = ".part"
+
     /// A file that is there already stays.
     static func copy(_ path: String, to other: String, byLink: Bool) -> Int32 {
         if byLink {
@@ -68,7 +71,7 @@ enum MediaFileSystem {
             guard errno == EXDEV || errno == EPERM || errno == EMLINK else { return errno }
         }
         if access(other, F_OK) == 0 { return 0 }
-        let beside = other + ".part"
+        let beside = other + partSuffix
         let error = copyBytes(path, to: beside)
         guard error == 0, rename(beside, other) == 0 else {
             let number = error == 0 ? errno : error

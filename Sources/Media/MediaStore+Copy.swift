@@ -3,7 +3,7 @@ import Glibc
 extension MediaStore {
     /// Copies all content of one store's directory into another, beside what is there; nothing to copy is no error. Files never
     /// change, so a copy on the same disk may be a link; bytes are written beside, synced and renamed, so that one that was broken
-    /// off is not taken for content.
+    /// off is not taken for content. Files that are still being written are left out.
     public static func copy(from source: String, to target: String, byLinks: Bool) throws(MediaStoreError) {
         for place in MediaFileSystem.names(in: source) where place.utf8.count == 2 {
             for room in MediaFileSystem.names(in: "\(source)/\(place)") where MediaName.room(ofFolder: room) != nil {
@@ -12,7 +12,8 @@ extension MediaStore {
                     let error = MediaFileSystem.makeDirectory(path)
                     guard error == 0 else { throw MediaStoreError(path: path, number: error) }
                 }
-                for name in MediaFileSystem.names(in: "\(source)/\(place)/\(room)") {
+                for name in MediaFileSystem.names(in: "\(source)/\(place)/\(room)")
+                where !name.hasSuffix(MediaFileSystem.partSuffix) {
                     let error = MediaFileSystem.copy(
                         "\(source)/\(place)/\(room)/\(name)", to: "\(folder)/\(name)", byLink: byLinks)
                     // One that has gone meanwhile is no error: no message names it any more.

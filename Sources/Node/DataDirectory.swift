@@ -43,12 +43,17 @@ struct DataDirectory: Sendable {
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
     var isComplete: Bool { FileManager.default.fileExists(atPath: marker) }
 
-    /// Makes an empty directory that only its owner can read. Throws when there is something already.
-    func create() throws(NodeError) {
+    /// Throws when there is something already.
+    func requireAbsent() throws(NodeError) {
         guard !exists else {
             throw NodeError(
                 .data, "\(path) exists already: a cluster is created or joined once, in a directory of its own")
         }
+    }
+
+    /// Makes an empty directory that only its owner can read. Throws when there is something already.
+    func create() throws(NodeError) {
+        try requireAbsent()
         do {
             try FileManager.default.createDirectory(
                 atPath: path + "/shards", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -99,5 +99,84 @@ extension IntegrationTests {
                 #expect(!FileManager.default.fileExists(atPath: other.dataPath))
             }
         }
+
+        /// The regular files of a copy with what they hold, by their paths in it, without its `backup.json`.
+        private func files(of directory: String) throws -> [String: Data] {
+            var files: [String: Data] = [:]
+            for name in try FileManager.default.subpathsOfDirectory(atPath: directory) where name != "backup.json" {
+                var isDirectory: ObjCBool = false
+                let path = directory + "/" + name
+                guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue
+                else { continue }
+                files[name] = try Data(contentsOf: URL(fileURLWithPath: path))
+            }
+            return files
+        }
+
+        /// Restores into a new node, starts it, and reads a room's history there.
+        private func restoredHistory(of room: RoomID, from directory: String) async throws -> [Message] {
+            let node = try TestNode()
+            let end = try await Program("chatroomd", ["--config", node.configPath, "--restore", directory]).ended()
+            #expect(end.status == 0, "\(end.errors)")
+            try await node.start()
+            let viewer = try await TestClient.entered(node, "ann", room)
+            let history = try await viewer.wholeHistory(room)
+            await node.kill()
+            return history
+        }
+
+        @Test func `a copy with a changed file is refused, and restored when it is as it was written`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("live")
+                let ann = try await TestClient.entered(node, "ann", room)
+                for number in 1...20 { try await ann.send(room, "message \(number)") }
+                let kept = try await ann.wholeHistory(room)
+                let ticket = try await ann.upload(room, MediaTests.png)
+                #expect(try await node.transfer("PUT", ticket.url, body: MediaTests.png).status == 200)
+                #expect(try await ann.naming(room, ticket.mediaID).refused == nil)
+                let directory = try await backUp(node)
+                await node.kill()
+
+                let all = try files(of: directory)
+                let path = directory + "/backup.json"
+                var manifest = try #require(
+                    try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
+                        as? [String: Any])
+                let noted = try #require(manifest["files"] as? [String: String])
+                #expect(noted.keys.sorted() == all.keys.sorted())
+
+                let text = Data("message 7".utf8)
+                let history = try #require(
+                    all.first { $0.key.contains("/history-") && $0.value.range(of: text) != nil })
+                let catalogue = try #require(all.first { $0.key.contains("/catalogue") })
+                let state = try #require(all.first { $0.key == "system/state" })
+                let media = try #require(all.first { $0.key.hasPrefix("media/") })
+                let other = try TestNode()
+                for (name, whole) in [history, catalogue, state, media] {
+                    let file = URL(fileURLWithPath: directory + "/" + name)
+                    var changed = whole
+                    changed[whole.range(of: text)?.lowerBound ?? whole.count / 2] ^= 1
+                    for bytes in [changed, whole.dropLast()] {
+                        try bytes.write(to: file)
+                        let sentence = try await refusal(other, directory)
+                        #expect(sentence.contains("\(file.path) in the copy of node n1: differs"), "\(sentence)")
+                        #expect(sentence.contains("from backup.json: \(bytes.count) bytes with"), "\(sentence)")
+                    }
+                    try FileManager.default.removeItem(at: file)
+                    let sentence = try await refusal(other, directory)
+                    #expect(sentence.contains("\(name) in the copy of node n1: differs"), "\(sentence)")
+                    #expect(sentence.contains("from backup.json: no file instead of"), "\(sentence)")
+                    try whole.write(to: file)
+                }
+                #expect(!FileManager.default.fileExists(atPath: other.dataPath))
+
+                #expect(try await restoredHistory(of: room, from: directory).starts(with: kept))
+                // The restore has only read the copy. One of an earlier program has no sums.
+                #expect(try files(of: directory) == all)
+                manifest["files"] = nil
+                try node.write(manifest, to: path, mode: 0o600)
+                #expect(try await restoredHistory(of: room, from: directory).starts(with: kept))
+            }
+        }
     }
 }

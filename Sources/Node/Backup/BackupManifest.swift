@@ -22,6 +22,9 @@ struct BackupManifest: Sendable, Hashable, Codable {
     var shards: [Shard]
     /// Up to which entry the system group's state goes, where the node led that group.
     var systemIndex: UInt64?
+    /// All files of the copy besides this one, by their paths in its directory. Nil: an earlier program has written it,
+    /// which noted none. Programs that do not know the field ignore it.
+    var files: [String: FileSum]?
 
     static func shard(_ number: UInt16, in directory: String) -> String { directory + "/shards/\(number)" }
     static func systemState(in directory: String) -> String { directory + "/system/state" }
@@ -30,7 +33,7 @@ struct BackupManifest: Sendable, Hashable, Codable {
 
     func write(to directory: String) throws {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         try FileSystem.replace(Self.path(in: directory), with: Array(try encoder.encode(self)))
     }
 

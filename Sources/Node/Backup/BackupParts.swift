@@ -7,16 +7,18 @@ struct BackupParts {
     /// By number: of each shard the copy that goes furthest.
     let shards: [Copy]
     let system: Copy
+    /// All that were named, with what each of them says of itself.
+    private let copies: [(directory: String, manifest: BackupManifest)]
 
     /// Throws what is missing, or does not belong together.
     init(_ directories: [String]) throws(NodeError) {
-        var first: (directory: String, manifest: BackupManifest)?
+        var copies: [(directory: String, manifest: BackupManifest)] = []
         var newest: [UInt16: Copy] = [:]
         var system: Copy?
         for directory in directories {
             let manifest = try BackupManifest.read(from: directory)
-            let begun = first ?? (directory, manifest)
-            first = begun
+            let begun = copies.first ?? (directory, manifest)
+            copies.append((directory, manifest))
             guard
                 (begun.manifest.name, begun.manifest.cluster, begun.manifest.shardCount)
                     == (manifest.name, manifest.cluster, manifest.shardCount)
@@ -29,7 +31,7 @@ struct BackupParts {
                 system = (directory, index)
             }
         }
-        guard let first else { throw NodeError(.data, "no backup is named") }
+        guard let first = copies.first else { throw NodeError(.data, "no backup is named") }
         var shards: [Copy] = []
         for number in 0..<first.manifest.shardCount {
             guard let copy = newest[number] else {
@@ -46,5 +48,11 @@ struct BackupParts {
         cluster = first.manifest.cluster
         self.shards = shards
         self.system = system
+        self.copies = copies
+    }
+
+    /// Throws when a file of one of the copies is not as the backup has written it. Blocks.
+    func compare() throws(NodeError) {
+        for copy in copies { try copy.manifest.compare(with: copy.directory) }
     }
 }

@@ -13,7 +13,8 @@ import Wire
 
 extension ChatroomNode {
     /// Makes a new cluster of this one node of the parts of a backup: one explicit act, never repeated. Its rooms have
-    /// other epochs than they had. It grows as every cluster does: by nodes that join.
+    /// other epochs than they had. It grows as every cluster does: by nodes that join. When
+    /// it fails, the files that it has made are removed, so that it can be tried again.
     ///
     /// - Parameter directories: of all nodes that took part in the backup; they are only read.
     public static func restoreCluster(
@@ -24,6 +25,9 @@ extension ChatroomNode {
         guard let shardCount = UInt16(exactly: parts.shards.count) else {
             throw NodeError(.data, "the backup names \(parts.shards.count) shards")
         }
+        // Before the files are read, which takes long, and before anything is made.
+        try directory.requireAbsent()
+        try parts.compare()
         try directory.create()
         let identity = ClusterIdentity(id: parts.cluster, shardCount: shardCount)
             .restored(uuid: UUID().uuidString.lowercased(), at: WallClock.now())
@@ -45,6 +49,8 @@ extension ChatroomNode {
                 server: ServerID(node: configuration.node.text, store: store.storeID), store: store,
                 directory: directory.system)
         } catch {
+            // The directory is this call's own.
+            try? FileManager.default.removeItem(atPath: directory.path)
             throw (error as? NodeError) ?? NodeError(.storage, "the backup can't be restored: \(error)")
         }
         // All that was copied is on disk before the directory counts as one.

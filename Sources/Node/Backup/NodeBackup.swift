@@ -94,6 +94,8 @@ final class NodeBackup: Sendable {
         for path in [directory + "/shards/", directory + "/", directory, data.backups] {
             try FileSystem.syncDirectory(of: path)
         }
+        // All that was copied is closed and on disk.
+        manifest.files = try await BackupManifest.sums(in: directory)
         try manifest.write(to: directory)
         let copy = BackupCopy(node: node, directory: directory, bytes: Self.bytes(in: directory))
         return .backup(copy, shards: copied.keys.sorted(), hasSystem: manifest.systemIndex != nil)
