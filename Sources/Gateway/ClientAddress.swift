@@ -16,12 +16,30 @@ struct TrustedProxies: Sendable {
         var nearest = peer
         let seen = request.headers.filter { $0.name == "x-forwarded-for" }.map(\.value).joined(separator: ",")
         for part in seen.split(separator: ",", omittingEmptySubsequences: false).reversed() {
-            guard let address = IPAddress(part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" })
-            else { break }
+            let text = part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+            guard let address = IPAddress(Self.withoutPort(text)) else { break }
             nearest = address
             if !contains(address) { break }
         }
         return nearest
+    }
+
+    /// Some proxies write the client's port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+    private static func withoutPort(_ text: Substring) -> Substring {
+        if text.first == "[", let end = text.lastIndex(of: "]"), isPort(text[text.index(after: end)...]) {
+            return text[text.index(after: text.startIndex)..<end]
+        }
+        guard let colon = text.firstIndex(of: ":"), text[..<colon].contains("."), isPort(text[colon...]) else {
+            return text
+        }
+        return text[..<colon]
+    }
+
+    /// Nothing, or a colon and up to five digits.
+    private static func isPort(_ text: Substring) -> Bool {
+        text.isEmpty
+            || (text.first == ":" && (2...6).contains(text.utf8.count)
+                && text.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) })
     }
 
     /// The scheme that the client used, as a trusted proxy says it; nil where none does.

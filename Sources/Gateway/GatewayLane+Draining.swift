@@ -6,10 +6,12 @@ import Wire
 
 /// A planned stop: clients go while their connections here still work (PROTOCOL.md, "Moving").
 extension GatewayLane {
-    /// Tells every client to make a connection elsewhere, within a window in which all of them find a place. Newcomers
-    /// are sent elsewhere, too.
+    /// Tells every client to make a connection elsewhere, within a window in which all of them find a place. Nobody new is
+    /// accepted: a proxy would send those who go back here, where the fewest connections are, and sees no refusal but this one.
     func beginDraining(windowMs: Int64) {
         isDraining = true
+        listener?.close()
+        listener = nil
         askAllToMove(windowMs: windowMs)
     }
 

@@ -19,7 +19,7 @@ final class GatewayLane {
     let shared: GatewayShared
     let logger: Logger
 
-    private var listener: TCPListener?
+    var listener: TCPListener?
     /// The URLs that clients are told to connect to.
     var gateways: [String] = []
     /// The URLs of this node among them.

@@ -66,7 +66,7 @@ extension ChatroomNode {
                 in: directory, shardMap, configuration, level: system.level, pool: StoragePool(writers: 2, readers: 2))
         }
         let audit = try await services.open(
-            close: { $0.close() }, orFail: { NodeError(.storage, "the audit can't be used: \($0)") }
+            close: { $0.close() }, orFail: { NodeError.unopened("the audit can't be used: \($0)", in: directory.path) }
         ) {
             try AuditFile.open(
                 path: directory.audit, own: configuration.node,

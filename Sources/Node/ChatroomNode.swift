@@ -138,7 +138,7 @@ public final class ChatroomNode: Service, Sendable {
         do {
             return try LogStore.open(options)
         } catch {
-            throw NodeError(.storage, "the log in \(directory.log) can't be opened: \(error)")
+            throw NodeError.unopened("the log in \(directory.log) can't be opened: \(error)", in: directory.log)
         }
     }
 
@@ -195,7 +195,7 @@ public final class ChatroomNode: Service, Sendable {
                 (0..<shardMap.shardCount).map { (ShardID($0), directory.shard($0)) }, pool: pool,
                 configuration: options)
         } catch {
-            throw NodeError(.storage, "the rooms' storage can't be opened: \(error)")
+            throw NodeError.unopened("the rooms' storage can't be opened: \(error)", in: directory.path)
         }
     }
 }

@@ -216,7 +216,9 @@ public struct Presence: Sendable {
         if older.isRobot || newer.isRobot { return false }
         return switch policy.conflictPolicy {
         case .kickOlder, .rejectNewer: true
-        case .perDevice: Self.deviceClass(older.device) == Self.deviceClass(newer.device)
+        // Programs of one user may be several.
+        case .perDevice:
+            newer.device != .server && Self.deviceClass(older.device) == Self.deviceClass(newer.device)
         case .allow: false
         }
     }

@@ -23,8 +23,8 @@ public struct Admission: Sendable, Hashable {
     public mutating func take(ratePerSecond: Int, nowMilliseconds: Int64) -> Bool {
         let now = Double(nowMilliseconds)
         let interval = 1000 / Double(max(1, ratePerSecond))
-        // Further away only where the clock went back.
-        freeAt = min(max(freeAt, now), now + Self.burstMilliseconds)
+        // Further away only where the clock went back: nothing is known of the time before.
+        freeAt = freeAt > now + Self.burstMilliseconds + 0.001 ? now : max(freeAt, now)
         // Less than a microsecond is the sum's rounding.
         guard freeAt + interval - now <= Self.burstMilliseconds + 0.001 else { return false }
         freeAt += interval

@@ -34,6 +34,21 @@ import Transport
         #expect(try client(of: "10.0.0.1", ["10.0.0.2, 10.0.0.3"], trusted: trusted) == "10.0.0.2")
     }
 
+    @Test func `a port behind the client's address is left out`() throws {
+        func client(_ value: String) throws -> String {
+            try self.client(of: "10.0.0.1", [value], trusted: ["10.0.0.0/8"])
+        }
+        #expect(try client("198.51.100.7:4711") == "198.51.100.7")
+        #expect(try client("[2001:db8::9]:4711") == "2001:db8::9")
+        #expect(try client("[2001:db8::9]") == "2001:db8::9")
+        #expect(try client("2001:db8::9:4711") == "2001:db8::9:4711")
+        for text in [
+            "198.51.100.7:", "198.51.100.7:x", "198.51.100.7:123456", "[2001:db8::9]x", "[2001:db8::9", ":80", "[",
+        ] {
+            #expect(try client(text) == "10.0.0.1", "\(text)")
+        }
+    }
+
     @Test func `ranges are read as CIDR and nothing else`() throws {
         for text in [
             "", "/8", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "10.0.0/8", "fd00::/129", "example.org", "::1%lo",

@@ -89,7 +89,8 @@ import Testing
         let conflicting = older.filter {
             switch policy {
             case .kickOlder, .rejectNewer: true
-            case .perDevice: classes[$0.visitor.device] == classes[visitor.device]
+            case .perDevice:
+                visitor.device != .server && classes[$0.visitor.device] == classes[visitor.device]
             case .allow: false
             }
         }

@@ -55,6 +55,8 @@ struct AdmissionTests {
         var admission = Admission()
         for _ in 0..<2 { #expect(admission.take(ratePerSecond: 2, nowMilliseconds: 1_000_000) == true) }
         #expect(admission.take(ratePerSecond: 2, nowMilliseconds: 1_000_000) == false)
+        // Nothing is known of that time: a whole burst is there.
+        for _ in 0..<2 { #expect(admission.take(ratePerSecond: 2, nowMilliseconds: 10) == true) }
         #expect(admission.take(ratePerSecond: 2, nowMilliseconds: 10) == false)
         #expect(admission.wait(ratePerSecond: 2, nowMilliseconds: 10) <= 1000)
         #expect(admission.take(ratePerSecond: 2, nowMilliseconds: 1010) == true)
