@@ -9,6 +9,8 @@
 #include <openssl/rsa.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdint.h>
+#include <time.h>
 
 // Functions for macros of OpenSSL, which Swift cannot see.
 
@@ -27,6 +29,29 @@ static inline void chatroom_ssl_ctx_release_buffers(SSL_CTX *context) {
 
 static inline void chatroom_ssl_ctx_disable_session_cache(SSL_CTX *context) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+
+/// From and until when the context's own certificate is valid, in seconds since 1970; 0 where there is none.
+static inline int chatroom_ssl_ctx_validity(SSL_CTX *context, int64_t *from, int64_t *until) {
+    const X509 *certificate = SSL_CTX_get0_certificate(context);
+    struct tm start, end;
+    if (certificate == NULL || ASN1_TIME_to_tm(X509_get0_notBefore(certificate), &start) != 1
+        || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) != 1)
+        return 0;
+    *from = (int64_t)timegm(&start);
+    *until = (int64_t)timegm(&end);
+    return 1;
+}
+
+/// Whether the number is one of the operating system (errno), and which; 0: it is not.
+static inline int chatroom_ssl_system_error(unsigned long number) {
+    return ERR_SYSTEM_ERROR(number) ? ERR_GET_REASON(number) : 0;
+}
+
+/// Whether the number says that a key is not that of a certificate.
+static inline int chatroom_ssl_is_mismatch(unsigned long number) {
+    return ERR_GET_LIB(number) == ERR_LIB_X509
+        && (ERR_GET_REASON(number) == X509_R_KEY_VALUES_MISMATCH || ERR_GET_REASON(number) == X509_R_KEY_TYPE_MISMATCH);
 }
 
 static inline int chatroom_ssl_set_server_name(SSL *ssl, const char *name) {

@@ -133,9 +133,11 @@ public final class Gateway: Sendable {
     ///
     /// Where the others have ended the grace of this node's sessions by now, it ends them too: it would announce them anew when it
     /// hears the cluster again, to everybody who has seen them leave.
-    /// - Parameter silence: for how long this node has not been heard.
-    public func sendAllAway(after silence: Duration) async {
-        let areOver = silence >= .seconds(configuration.graceSeconds) + Self.noticedWithin
+    /// - Parameters:
+    ///   - silence: for how long this node has not been heard.
+    ///   - endedElsewhere: whether there may be others that lead without this node.
+    public func sendAllAway(after silence: Duration, endedElsewhere: Bool) async {
+        let areOver = endedElsewhere && silence >= .seconds(configuration.graceSeconds) + Self.noticedWithin
         for lane in shared.lanes.withLock({ $0 }) {
             await lane.loop.run { lane.value.sendAllAway(endingSessions: areOver) }
         }

@@ -84,7 +84,7 @@ package final class LogDriver {
                 logger.notice("log.marks is written again", metadata: ["failures": "\(status.marksFailures)"])
             }
         }
-        let takesWrites = store.takesWrites
+        let takesWrites = status.failure == nil && store.refusal == nil
         guard takesWrites != tookWrites else { return }
         tookWrites = takesWrites
         if takesWrites {

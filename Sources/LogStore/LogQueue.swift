@@ -42,6 +42,17 @@ struct LogQueue: Sendable {
     /// Set for good when the disk can no longer be trusted.
     var refusal: LogStoreError?
     var status = LogStoreStatus()
+    /// Since when the writer is at work on a turn, whatever the disk is asked for in it.
+    var busySince: ContinuousClock.Instant?
+
+    /// Why the disk does not take everything; also one that only does not answer.
+    func failure(hangLimit: Duration) -> LogStoreError? {
+        if let failure = status.failure { return failure }
+        guard let busySince else { return nil }
+        let silence = .now - busySince
+        guard silence >= hangLimit else { return nil }
+        return LogStoreError(.io, "the disk has not answered for \(silence.components.seconds) s")
+    }
 
     /// Somebody waits for something.
     var isUrgent: Bool {

@@ -163,11 +163,19 @@ public final class LogStore: Sendable {
 
     // MARK: - Health and end
 
-    public var status: LogStoreStatus { queue.withLock { $0.status } }
+    public var status: LogStoreStatus {
+        queue.withLock { queue in
+            var status = queue.status
+            status.failure = queue.failure(hangLimit: configuration.hangLimit)
+            return status
+        }
+    }
 
-    /// Whether the last write succeeded: a save's, a probe's, a checkpoint's. While it is false the disk is probed once
-    /// a second.
-    public var takesWrites: Bool { queue.withLock { $0.status.failure == nil && $0.refusal == nil } }
+    /// Whether the last write succeeded: a save's, a probe's, a checkpoint's, and none takes too long. While one has failed the
+    /// disk is probed once a second.
+    public var takesWrites: Bool {
+        queue.withLock { $0.failure(hangLimit: configuration.hangLimit) == nil && $0.refusal == nil }
+    }
 
     /// Set once the disk can no longer be trusted; every save then fails with it.
     public var refusal: LogStoreError? { queue.withLock { $0.refusal } }

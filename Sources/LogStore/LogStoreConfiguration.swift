@@ -27,6 +27,8 @@ public struct LogStoreConfiguration: Sendable {
     public var marksInterval = Duration.seconds(1)
     /// After so long a probe finds out whether the disk has space for more, whatever is being written.
     public var probeInterval = Duration.seconds(3)
+    /// After so long a turn of the writer that has not ended counts as a failure of the disk, until it ends.
+    public var hangLimit = Duration.seconds(5)
     /// Added to every sync, to measure how the system behaves on slower disks.
     public var syncDelayMicroseconds: UInt32 = 0
     /// The name of a registered SQLite VFS; nil is the operating system's files.

@@ -48,6 +48,8 @@ final class LogWriter {
     func run() {
         while true {
             let turn = nextTurn()
+            queue.withLock { $0.busySince = .now }
+            defer { queue.withLock { $0.busySince = nil } }
             useSegmentsIfAsked()
             commit(turn)
             for request in turn.requests { request(self) }

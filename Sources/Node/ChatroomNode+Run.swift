@@ -220,6 +220,12 @@ extension ChatroomNode {
                 return Double(gossip.records.count { NodeState($0.status) == state })
             }
         }
+        for port in CertificateDates.Port.allCases where certificates.end(port) != nil {
+            metrics.gauge(
+                "chatroom_certificate_expiry_timestamp_seconds", "When a certificate of this node ends.",
+                labels: [("port", port.rawValue)]
+            ) { [certificates] in Double(certificates.end(port) ?? 0) }
+        }
         ProcessFigures.add(to: metrics)
         let path = common.directory.path
         metrics.gauge("chatroom_disk_free_bytes", "Free space where the data is.") {

@@ -9,6 +9,7 @@ import History
 import LogStore
 import Logging
 import Media
+import NodeLink
 import Rooms
 import ServerAPI
 import ServiceLifecycle
@@ -36,6 +37,7 @@ public final class ChatroomNode: Service, Sendable {
     /// While it belongs to a cluster.
     let links = Mutex<Links?>(nil)
     let onReady: @Sendable (NodePorts) -> Void
+    let certificates = CertificateDates()
 
     /// Reads keys and certificates; nothing is opened or bound yet.
     public init(
@@ -48,6 +50,7 @@ public final class ChatroomNode: Service, Sendable {
         self.logControl = logControl
         self.onReady = onReady
         tls = try configuration.tls?.clientContext()
+        certificates.note(tls?.validity, .client, at: WallClock.now(), logger)
         apiCertificate = configuration.apiTLS ? try configuration.tls?.apiCertificate() : nil
         let file = try KeysFile.read(configuration.keysFile)
         keys = try await TokenKeys(file, keySets: KeySetReader(logger: logger), now: WallClock.now)
@@ -79,6 +82,8 @@ public final class ChatroomNode: Service, Sendable {
             await links?.use(ring)
         }
         if let linkTLS { await links?.use(linkTLS) }
+        certificates.note(context?.validity, .client, at: WallClock.now(), logger)
+        certificates.note(linkTLS?.validity, .link, at: WallClock.now(), logger)
         if let certificate { apiCertificate?.renew(from: certificate) }
         if let ring { media.withLock { $0 }?.use(MediaSeal(secrets: ring.mediaSecrets)) }
         if let mediaSigner { media.withLock { $0 }?.use(mediaSigner) }

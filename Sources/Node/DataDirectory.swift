@@ -55,8 +55,16 @@ struct DataDirectory: Sendable {
     func create() throws(NodeError) {
         try requireAbsent()
         do {
+            let above = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            if !FileManager.default.fileExists(atPath: above) {
+                try FileManager.default.createDirectory(
+                    atPath: above, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            }
+            // Of two that come at once, one fails here.
             try FileManager.default.createDirectory(
-                atPath: path + "/shards", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            try FileManager.default.createDirectory(
+                atPath: path + "/shards", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             try FileManager.default.createDirectory(
                 atPath: log, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {

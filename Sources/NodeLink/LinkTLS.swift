@@ -19,6 +19,9 @@ public struct LinkTLS: Sendable {
             mutual: .client, certificateFile: certificateFile, keyFile: keyFile, trustFile: caFile)
     }
 
+    /// From when until when the certificate is valid, in seconds since 1970.
+    public var validity: (from: Int64, until: Int64)? { server.validity }
+
     /// The first byte of a connection with TLS: that of a handshake record (RFC 8446 §5.1).
     static let firstByte: UInt8 = 22
 }

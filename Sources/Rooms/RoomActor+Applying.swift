@@ -37,7 +37,7 @@ extension RoomActor {
         }
         clearSeatsOfGone(by: proposal)
         noteApplied(proposal.command.body)
-        noteDecided(proposal)
+        noteDecided(proposal, isApplied: true)
         release(proposal)
         touch()
         if state.isOwing { context.callbacks.value.note(id, shard) }

@@ -26,7 +26,7 @@ extension RoomActor {
         desk.sources.append(BarrageDesk.Source(lane: lane, window: batch.window))
         for (index, candidate) in batch.candidates.enumerated() {
             let key = PresenceKey(node: lane.node, session: candidate.sender)
-            guard waiting.holds[key] == nil, let visitor = presence.visitor(key),
+            guard mayThrow(key), let visitor = presence.visitor(key),
                 var item = try? item(candidate.text, candidate.priority, visitor, at: now)
             else {
                 desk.window.leaveOut(candidate.count)

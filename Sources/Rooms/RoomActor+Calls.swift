@@ -17,6 +17,8 @@ extension RoomRequest.Body {
         }
     }
 
+    fileprivate var isBarrage: Bool { if case .operation(.barrage) = self { true } else { false } }
+
     /// The user who must not be on the way out: who enters, and who is to be seated.
     fileprivate func user(enteringAs caller: UserID) -> UserID? {
         switch self {
@@ -29,7 +31,6 @@ extension RoomRequest.Body {
     /// Whether it is answered without the log, and yet not before the session's changes.
     fileprivate func comesAfterChanges(ofVisitor isHere: Bool) -> Bool {
         switch self {
-        case .leave: isHere
         case .operation(.barrage): false
         // Most enters are a session's first word.
         case .operation(.enter): isHere
@@ -76,7 +77,7 @@ extension RoomActor {
         // A client need not wait for its enter's answer: what it asks next comes after it.
         if entering.arrivals.contains(key) { settleArrivals() }
         if let user = body.user(enteringAs: call.caller.user) { holdIfThrownOut(user, key) }
-        if waiting.holds[key] != nil { return wait(body, call, key) }
+        if waiting.holds[key] != nil, !(body.isBarrage && mayThrow(key)) { return wait(body, call, key) }
         if !isInOrder, body.comesAfterChanges(ofVisitor: presence.has(key)), waiting.undecided.mayHave(key.session) {
             holdForChanges(key)
             return wait(body, call, key)

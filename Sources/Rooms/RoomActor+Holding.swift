@@ -41,16 +41,26 @@ extension RoomActor {
     func holdForChanges(_ key: PresenceKey) {
         hold(key)
         waiting.holds[key]?.isInOrder = true
+        waiting.holds[key]?.isForChanges = true
         waiting.undecided.wait(key)
     }
 
-    /// A change was applied, or will not be. The calls that have waited for it go on in the next turn, behind what this one tells.
-    func noteDecided(_ proposal: Proposal) {
+    /// A change was applied, or never comes to the log. The calls that have waited for it go on in the next turn, behind what
+    /// this one tells.
+    func noteDecided(_ proposal: Proposal, isApplied: Bool) {
         guard case .session(let request) = proposal.origin else { return }
-        waiting.undecided.decide(request.slot)
+        if isApplied { waiting.undecided.apply(request.slot) } else { waiting.undecided.giveUp(request.slot) }
         while let key = inPlace(&waiting, { $0.undecided.takeDue() }) {
-            begin { room in room.release(key, at: room.context.now()) }
+            begin { room in
+                room.waiting.holds[key]?.isForChanges = false
+                room.release(key, at: room.context.now())
+            }
         }
+    }
+
+    /// Whether the session may throw barrage: one that only waits for its own changes may.
+    func mayThrow(_ key: PresenceKey) -> Bool {
+        waiting.holds[key].map { $0.isForChanges && $0.reasons == 1 } ?? true
     }
 
     private var noLongerHere: ChatError { ChatError(.notInRoom, "you are no longer in \(id)") }

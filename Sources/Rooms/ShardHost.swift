@@ -208,7 +208,7 @@ final class ShardHost: GroupLogDelegate {
         for proposal in proposals.lazy.map(\.content) {
             if let room = rooms[proposal.command.room] {
                 room.onLoop { room in
-                    room.noteDecided(proposal)
+                    room.noteDecided(proposal, isApplied: false)
                     room.release(proposal)
                 }
             }

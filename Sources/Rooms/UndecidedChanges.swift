@@ -10,8 +10,10 @@ import RoomCore
 struct UndecidedChanges {
     /// How many there are, by slot; empty: there has been none.
     private var counts: [UInt32] = []
-    /// All that were proposed, and those of them that were decided since: in the order in which they were proposed.
+    /// All that were proposed, and those of them that were applied since: in the order in which they were proposed.
     private var (proposed, decided) = (UInt64(0), UInt64(0))
+    /// Those that were given up while others may be on their way that were proposed before them: counted when these are decided.
+    private var givenUp = UInt64(0)
     /// Sessions whose calls wait, and how many have to be decided for that; ascending.
     private var waiting = Fifo<(until: UInt64, key: PresenceKey)>()
 
@@ -35,11 +37,28 @@ struct UndecidedChanges {
         proposed += 1
     }
 
-    /// Applied, or given up.
-    mutating func decide(_ slot: UInt8) {
-        guard !counts.isEmpty, counts[Int(slot)] > 0 else { return }
-        counts[Int(slot)] -= 1
+    mutating func apply(_ slot: UInt8) {
+        guard remove(slot) else { return }
         decided += 1
+        settle()
+    }
+
+    /// It never comes to the log.
+    mutating func giveUp(_ slot: UInt8) {
+        guard remove(slot) else { return }
+        givenUp += 1
+        settle()
+    }
+
+    private mutating func remove(_ slot: UInt8) -> Bool {
+        guard !counts.isEmpty, counts[Int(slot)] > 0 else { return false }
+        counts[Int(slot)] -= 1
+        return true
+    }
+
+    private mutating func settle() {
+        guard decided + givenUp == proposed else { return }
+        (decided, givenUp) = (proposed, 0)
     }
 
     /// The session's calls wait for all that have been proposed until now.

@@ -34,6 +34,8 @@ struct Hold {
     var calls: [RoomRequest] = []
     /// Whether the first of them has waited for the session's changes: it is not to wait for others that have come since.
     var isInOrder = false
+    /// Whether one of its reasons is that changes of the session are on their way.
+    var isForChanges = false
 }
 
 /// A user whom proposals are about to throw out.

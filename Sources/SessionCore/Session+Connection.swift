@@ -82,7 +82,7 @@ extension Session {
     /// The connection has ended: the grace begins.
     public mutating func onDisconnect(nowMilliseconds now: UInt64) -> [Effect] {
         presence = .away(sinceMilliseconds: now)
-        (entering, leaving) = ([], [])
+        (entering, leaving) = ([], [:])
         requests.connectionEnded()
         return rooms.map { .notify($0, .away) }
     }
@@ -102,7 +102,7 @@ extension Session {
     /// The session is over: its rooms see an exit.
     public mutating func end() -> [Effect] {
         presence = .ended
-        defer { (rooms, stays, voices, entering, leaving, enteredBy) = ([], [:], [:], [], [], [:]) }
+        defer { (rooms, stays, voices, entering, leaving, enteredBy) = ([], [:], [:], [], [:], [:]) }
         return rooms.map { .parted($0) } + rooms.map { .notify($0, .left) }
     }
 
@@ -125,7 +125,7 @@ extension Session {
         // Nobody here will hear what its open changes bring along: the most that they may.
         for open in costs.values { settle(.copied(open.cost, .max), users: &users, nowMilliseconds: now) }
         costs = AscendingTable()
-        (entering, leaving, enteredBy) = ([], [], [:])
+        (entering, leaving, enteredBy) = ([], [:], [:])
         requests.connectionEnded()
         // Its losses until now are part of what a resume brings back.
         losses = Losses()

@@ -119,9 +119,9 @@ extension Session {
     private mutating func ask(_ request: Request, _ cost: OpenCost?) -> Asked {
         let number = requests.begin(request.id)
         switch request.operation {
-        case .exit: leaving.insert(request.room)
+        case .exit: leaving[request.room] = number
         case .enter:
-            leaving.remove(request.room)
+            leaving[request.room] = nil
             if let last = entering.indices.last, entering[last].room == request.room, entering[last].number == nil {
                 entering[last].number = number
             }
@@ -156,7 +156,7 @@ extension Session {
         }
         guard mayEnter(room) else { return Self.forbidden(room) }
         // A client need not wait for the answer to its exit.
-        guard leaving.contains(room) || (!isIn(room) && !isEntering(room)) else { return admit() }
+        guard leaving[room] != nil || (!isIn(room) && !isEntering(room)) else { return admit() }
         let others = Set(rooms).union(entering.map(\.room)).subtracting([room])
         guard others.count < limits.roomsMax else {
             return ChatError(.tooManyRooms, "a session can be in \(limits.roomsMax) rooms", retryAfterMs: 1000)
@@ -178,7 +178,7 @@ extension Session {
         guard let id = requests.end(request) else { return nil }
         switch operation {
         case .enter: entering.removeAll { $0.room == room && !$0.isLater(than: request) }
-        case .exit: leaving.remove(room)
+        case .exit: if leaving[room] == request { leaving[room] = nil }
         default: break
         }
         return id

@@ -81,10 +81,12 @@ extension Session {
             // Its client was told that the exit has failed, and believes to be in the room: so it is there again.
             if isIn(room) { return [.announce(room)] }
         }
-        // An enter that was asked behind the exit is under way.
+        // An enter, and another exit, that were asked behind this exit are under way.
         let later = entering.filter { $0.room == room && $0.isLater(than: request) }
+        let exit = leaving[room].flatMap { last in request.flatMap { last > $0 ? last : nil } }
         var effects = part(room)
         entering += later
+        leaving[room] = exit
         if let request, let asked = requests.end(request), isOpen { effects.append(.reply(asked, .success(.exit))) }
         return effects
     }
@@ -170,7 +172,7 @@ extension Session {
     /// The session is in the room no more, nor enters it.
     mutating func part(_ room: RoomID) -> [Effect] {
         enteredBy[room] = nil
-        leaving.remove(room)
+        leaving[room] = nil
         entering.removeAll { $0.room == room }
         losses.forget(room)
         voices[room] = nil

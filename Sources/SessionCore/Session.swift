@@ -60,8 +60,8 @@ public struct Session: Sendable {
     var voices: [RoomID: Voice] = [:]
     /// They count towards the limit of rooms.
     var entering: [Entering] = []
-    /// Rooms that it has asked to leave, and has no answer of.
-    var leaving: Set<RoomID> = []
+    /// Rooms that it has asked to leave, and has no answer of, with the number of the last request for it.
+    var leaving: [RoomID: UInt32] = [:]
     /// The numbers of the requests with which it has entered the rooms that it is in, as far as this lane has seen it.
     var enteredBy: [RoomID: UInt32] = [:]
     /// Rooms that were told of a leave because of a late answer or kick, with the number of the last request before it.

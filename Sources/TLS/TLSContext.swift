@@ -82,14 +82,27 @@ public final class TLSContext: @unchecked Sendable {
 
     private func use(certificateFile: String, keyFile: String) throws(TLSError) {
         guard SSL_CTX_use_certificate_chain_file(pointer, certificateFile) == 1 else {
-            throw .last(.material, doing: "the certificate \(certificateFile) can't be used")
+            throw .last(.material, doing: "the certificate \(certificateFile) can't be used, it must be PEM")
         }
         guard SSL_CTX_use_PrivateKey_file(pointer, keyFile, SSL_FILETYPE_PEM) == 1 else {
-            throw .last(.material, doing: "the key \(keyFile) can't be used")
+            if chatroom_ssl_is_mismatch(ERR_peek_error()) != 0 { throw Self.mismatch(certificateFile, keyFile) }
+            throw .last(.material, doing: "the key \(keyFile) can't be used, it must be PEM without a passphrase")
         }
-        guard SSL_CTX_check_private_key(pointer) == 1 else {
-            throw .last(.material, doing: "the key \(keyFile) is not that of the certificate \(certificateFile)")
-        }
+        guard SSL_CTX_check_private_key(pointer) == 1 else { throw Self.mismatch(certificateFile, keyFile) }
+    }
+
+    private static func mismatch(_ certificateFile: String, _ keyFile: String) -> TLSError {
+        .last(
+            .material,
+            doing: """
+                the key \(keyFile) is not that of the certificate \(certificateFile), where the own one must be the first
+                """)
+    }
+
+    /// From when until when the own certificate is valid, in seconds since 1970; nil: there is none, or it does not say.
+    public var validity: (from: Int64, until: Int64)? {
+        var (from, until) = (Int64(0), Int64(0))
+        return chatroom_ssl_ctx_validity(pointer, &from, &until) == 1 ? (from, until) : nil
     }
 
     private func trust(_ trustFile: String) throws(TLSError) {

@@ -1,4 +1,5 @@
 internal import COpenSSL
+import Glibc
 
 /// Why TLS cannot be used, or why a connection's TLS ended.
 public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -26,6 +27,8 @@ public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     static func last(_ code: Code, doing action: String) -> TLSError {
         let number = ERR_get_error()
         ERR_clear_error()
+        let system = chatroom_ssl_system_error(number)
+        if system != 0 { return TLSError(code, "\(action): \(String(cString: strerror(system)))") }
         guard number != 0, let reason = ERR_reason_error_string(number) else { return TLSError(code, action) }
         return TLSError(code, "\(action): \(String(cString: reason))")
     }

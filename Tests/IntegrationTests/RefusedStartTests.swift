@@ -118,9 +118,11 @@ extension IntegrationTests {
             try await expect("owner only")
             try one.write(to: node.directory)
             try Data(two.keyPEM.utf8).write(to: URL(fileURLWithPath: node.directory + "/tls-key.pem"))
-            try await expect("tls-key.pem")
+            try await expect("tls-key.pem is not that of the certificate")
             try Data("nonsense".utf8).write(to: URL(fileURLWithPath: node.directory + "/tls.pem"))
-            try await expect("tls.pem")
+            try await expect("tls.pem can't be used, it must be PEM")
+            try FileManager.default.removeItem(atPath: node.directory + "/tls.pem")
+            try await expect("No such file or directory")
             try one.write(to: node.directory)
             try node.rewrite { $0["advertiseUrl"] = "ws://127.0.0.1/v1/ws" }
             try await expect("wss://")

@@ -2,6 +2,7 @@ import Consensus
 import LogStore
 import StorageTestKit
 import Testing
+import WaitTestKit
 
 @Suite struct LogStoreTests {
     let directory: TemporaryDirectory
@@ -286,6 +287,26 @@ import Testing
         }
         for _ in 0..<800 { try await done.next().get() }
         #expect(disk.syncs - before < 100)
+        disk.delaySyncs(microseconds: 0)
+        store.close()
+    }
+
+    @Test(arguments: LogFormat.allCases)
+    func `a disk that does not answer takes no writes until it does`(format: LogFormat) async throws {
+        let disk = FaultDisk()
+        var options = configuration(directory, create: true, disk: disk, format)
+        options.hangLimit = .zero
+        let store = try LogStore.open(options)
+        try await poll("the disk answers") { store.takesWrites }
+        disk.delaySyncs(microseconds: 500_000)
+        let done = Waiting<Result<Void, LogStoreError>>()
+        store.save([GroupSave(group: groupA, entries: [entry(1)])]) { done.deliver($0) }
+        try await poll("the disk is seen to hang") { !store.takesWrites }
+        #expect(store.status.failure?.code == .io)
+        try await done.next().get()
+        disk.delaySyncs(microseconds: 0)
+        // The writer ends its turn behind the answer.
+        try await poll("the disk answers") { store.takesWrites && store.status.failure == nil }
         disk.delaySyncs(microseconds: 0)
         store.close()
     }

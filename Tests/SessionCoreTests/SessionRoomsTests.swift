@@ -52,6 +52,20 @@ import Wire
         #expect(dialogue.isIn("a") && !dialogue.isEntering("a"))
     }
 
+    @Test func `an exit behind an enter that is answered later does not undo the enter behind that one`() {
+        var dialogue = SessionDialogue.connected(in: "a")
+        let exits = (dialogue.ask(SessionDialogue.exit("a"), "a", id: 3), dialogue.askEnter("a", id: 4))
+        let again = dialogue.ask(SessionDialogue.exit("a"), "a", id: 5)
+        _ = dialogue.exit("a", number: exits.0)
+        let last = dialogue.askEnter("a", id: 6)
+        _ = dialogue.enter("a", number: exits.1)
+        _ = dialogue.exit("a", number: again)
+        #expect(!dialogue.isIn("a") && dialogue.isEntering("a"))
+        #expect(dialogue.decide(SessionDialogue.read("a"), "a").error == nil)
+        _ = dialogue.enter("a", number: last)
+        #expect(dialogue.isIn("a") && !dialogue.isEntering("a"))
+    }
+
     @Test func `of two enters around an exit the second is the one that counts behind it`() {
         var dialogue = SessionDialogue.connected()
         let first = dialogue.askEnter("a", id: 3)

@@ -48,15 +48,15 @@ extension ChatroomNode {
                 state, as: identity, shards: parts.shards.map(\.appliedIndex), node: configuration.node,
                 server: ServerID(node: configuration.node.text, store: store.storeID), store: store,
                 directory: directory.system)
+            // All that was copied is on disk before the directory counts as one.
+            sync()
+            try directory.complete(
+                DataOwner(cluster: identity.id, shards: identity.shardCount, node: configuration.node.text))
         } catch {
             // The directory is this call's own.
             try? FileManager.default.removeItem(atPath: directory.path)
             throw (error as? NodeError) ?? NodeError(.storage, "the backup can't be restored: \(error)")
         }
-        // All that was copied is on disk before the directory counts as one.
-        sync()
-        try directory.complete(
-            DataOwner(cluster: identity.id, shards: identity.shardCount, node: configuration.node.text))
     }
 
     private static func copyShards(

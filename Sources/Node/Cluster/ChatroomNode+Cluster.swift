@@ -3,9 +3,10 @@ import ClusterRouting
 import Consensus
 import EventLoop
 import Gateway
-import Swim
+import NodeLink
 import RoomProtocol
 import Rooms
+import Swim
 import Synchronization
 import SystemGroupHost
 
@@ -37,6 +38,7 @@ extension ChatroomNode {
                 ClusterInbox(router: router, system: system, nodes: nodes, refusals: refusals).attach(to: link)
             }
         }
+        certificates.note(try configuration.linkTLS?.read().validity, .link, at: WallClock.now(), logger)
         await router.connect(links.link, loops: common.loops)
         let membership = NodeMembership(
             common.directory, system: system, cluster: common.cluster, nodes: nodes, link: links.link, logger: logger)

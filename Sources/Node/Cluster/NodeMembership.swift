@@ -156,7 +156,7 @@ final class NodeMembership: Sendable {
             case .sendAway:
                 logger.error("this node is cut off from its cluster and sends its clients elsewhere")
                 await notify(gateway)
-                await gateway.sendAllAway(after: watch.silence)
+                await gateway.sendAllAway(after: watch.silence, endedElsewhere: mayServeElsewhere)
             case nil: break
             }
             try? await Task.sleep(for: .milliseconds(watch.silence > .seconds(1) ? 100 : 500))
