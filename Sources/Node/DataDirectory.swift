@@ -60,7 +60,7 @@ struct DataDirectory: Sendable {
                 try FileManager.default.createDirectory(
                     atPath: above, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             }
-            // Of two that come at once, one fails here.
+            // One of two that come at once fails here.
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             try FileManager.default.createDirectory(
