@@ -27,6 +27,8 @@ struct Proposal: Sendable {
     var command: Command
     var key: CommandKey?
     var origin: Origin
+    /// Where a session's change is counted until it is decided. Beside the origin, which would be copied to look at it.
+    var slot: UInt8?
     /// Whether words and hook are asked before it is proposed.
     var moderate = false
     /// The user whose calls wait until it is decided, because it throws that user out.
@@ -61,8 +63,6 @@ struct SessionRequest: Sendable {
     var answer: OperationChange.Answer
     /// The bytes that it has brought along besides the request, or would have, for its session's rate in bytes.
     var charged = 0
-    /// Where it is counted until it is decided.
-    var slot: UInt8
     /// When the room took it up.
     var startedAt = ContinuousClock.now
 }

@@ -315,10 +315,8 @@ extension RoomActor {
                 id: commandID, room: id, actor: actor, body: change.body,
                 facts: facts(change.body.namedUsers, change.body)),
             key: commandID.map(commandKey),
-            origin: .session(
-                SessionRequest(
-                    address: call.address, request: call.request, answer: change.answer,
-                    slot: UndecidedChanges.slot(of: call.address.session))),
+            origin: .session(SessionRequest(address: call.address, request: call.request, answer: change.answer)),
+            slot: UndecidedChanges.slot(of: call.address.session),
             moderate: true)
     }
 

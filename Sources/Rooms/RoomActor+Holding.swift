@@ -48,8 +48,8 @@ extension RoomActor {
     /// A change was applied, or never comes to the log. The calls that have waited for it go on in the next turn, behind what
     /// this one tells.
     func noteDecided(_ proposal: Proposal, isApplied: Bool) {
-        guard case .session(let request) = proposal.origin else { return }
-        if isApplied { waiting.undecided.apply(request.slot) } else { waiting.undecided.giveUp(request.slot) }
+        guard let slot = proposal.slot else { return }
+        if isApplied { waiting.undecided.apply(slot) } else { waiting.undecided.giveUp(slot) }
         while let key = inPlace(&waiting, { $0.undecided.takeDue() }) {
             begin { room in
                 room.waiting.holds[key]?.isForChanges = false

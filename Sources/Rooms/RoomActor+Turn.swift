@@ -27,7 +27,7 @@ extension RoomActor {
 
     /// Proposes it as it is.
     func propose(_ ready: ProposedCommand) {
-        if case .session(let request) = ready.content.origin { waiting.undecided.propose(request.slot) }
+        if let slot = ready.content.slot { waiting.undecided.propose(slot) }
         turn.proposed.append(ready)
     }
 

@@ -32,7 +32,7 @@ import Wire
             let answer = OperationChange.Answer.member { result in
                 withExtendedLifetime(held) { .setMember(result) }
             }
-            item.origin = .session(SessionRequest(address: try address(), answer: answer, slot: 0))
+            item.origin = .session(SessionRequest(address: try address(), answer: answer))
             pending.append([ProposedCommand(item)], from: index, time: Timestamp(0))
         }
         #expect(committed != nil)
