@@ -131,8 +131,8 @@ public final class Gateway: Sendable {
 
     /// Tells every client to come back elsewhere, and closes their connections.
     ///
-    /// Where the others have ended the grace of this node's sessions by now, it ends them too: it would announce them anew when it
-    /// hears the cluster again, to everybody who has seen them leave.
+    /// It ends its sessions too, where the others have ended their grace by now: it would announce them anew when it hears the
+    /// cluster again, to everybody who has seen them leave.
     /// - Parameters:
     ///   - silence: for how long this node has not been heard.
     ///   - endedElsewhere: whether there may be others that lead without this node.

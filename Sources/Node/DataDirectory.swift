@@ -54,20 +54,23 @@ struct DataDirectory: Sendable {
     /// Makes an empty directory that only its owner can read. Throws when there is something already.
     func create() throws(NodeError) {
         try requireAbsent()
+        let manager = FileManager.default
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+        let above = URL(fileURLWithPath: path).deletingLastPathComponent().path
         do {
-            let above = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            if !FileManager.default.fileExists(atPath: above) {
-                try FileManager.default.createDirectory(
-                    atPath: above, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            }
+            try manager.createDirectory(atPath: above, withIntermediateDirectories: true, attributes: attributes)
             // One of two that come at once fails here.
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-            try FileManager.default.createDirectory(
-                atPath: path + "/shards", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-            try FileManager.default.createDirectory(
-                atPath: log, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try manager.createDirectory(atPath: path, withIntermediateDirectories: false, attributes: attributes)
         } catch {
+            throw NodeError(.data, "\(path) can't be created: \(error.fileSentence)")
+        }
+        do {
+            for name in [path + "/shards", log] {
+                try manager.createDirectory(atPath: name, withIntermediateDirectories: false, attributes: attributes)
+            }
+        } catch {
+            // It is this call's own, and would be in the way of the next one.
+            try? manager.removeItem(atPath: path)
             throw NodeError(.data, "\(path) can't be created: \(error.fileSentence)")
         }
     }

@@ -27,7 +27,8 @@ struct Proposal: Sendable {
     var command: Command
     var key: CommandKey?
     var origin: Origin
-    /// Where a session's change is counted until it is decided. Beside the origin, which would be copied to look at it.
+    /// The place at which a session's change is counted until it is decided. It stands beside the origin, which would be
+    /// copied to look at it.
     var slot: UInt8?
     /// Whether words and hook are asked before it is proposed.
     var moderate = false

@@ -29,12 +29,13 @@ extension RoomRequest.Body {
     }
 
     /// Whether it is answered without the log, and yet not before the session's changes.
-    fileprivate func comesAfterChanges(ofVisitor isHere: Bool) -> Bool {
-        switch self {
-        case .operation(.barrage): false
+    fileprivate func comesAfterChanges(ofVisitor isHere: @autoclosure () -> Bool) -> Bool {
+        guard case .operation(let operation) = self else { return false }
+        return switch operation {
         // Most enters are a session's first word.
-        case .operation(.enter): isHere
-        case .operation(let operation): operation.change == nil
+        case .enter: isHere()
+        case .exit, .room, .members, .membersById, .queue, .held, .history, .message, .search, .combined, .mediaToken:
+            true
         default: false
         }
     }

@@ -22,7 +22,7 @@ public final class AlignedWriter {
     private struct Target {
         var file: PlainFile
         var direct: DirectFile?
-        /// Where the last record ended.
+        /// The end of the last record.
         var end: Int
         /// The bytes before it, from the beginning of its block on.
         var head: [UInt8]
@@ -33,9 +33,6 @@ public final class AlignedWriter {
     public init() {}
 
     deinit { space.deallocate() }
-
-    /// Whether the last record went past the page cache.
-    var isDirect: Bool { target?.direct != nil }
 
     /// Writes a record, or again one that failed. It is on the disk when this returns, and so is the file's name.
     ///

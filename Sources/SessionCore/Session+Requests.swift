@@ -157,8 +157,7 @@ extension Session {
         guard mayEnter(room) else { return Self.forbidden(room) }
         // A client need not wait for the answer to its exit.
         guard leaving[room] != nil || (!isIn(room) && !isEntering(room)) else { return admit() }
-        let others = Set(rooms).union(entering.map(\.room)).subtracting([room])
-        guard others.count < limits.roomsMax else {
+        guard rooms.count + entering.count < limits.roomsMax || roomsBeside(room) < limits.roomsMax else {
             return ChatError(.tooManyRooms, "a session can be in \(limits.roomsMax) rooms", retryAfterMs: 1000)
         }
         if let refusal = admit() { return refusal }
@@ -166,11 +165,20 @@ extension Session {
         return nil
     }
 
+    /// How many other rooms it is in, or enters. A room may be among both while its exit is under way.
+    private func roomsBeside(_ room: RoomID) -> Int {
+        Set(rooms).union(entering.map(\.room)).subtracting([room]).count
+    }
+
     // MARK: - Answers
 
     /// A room has answered a request, or nobody waits for the answer any more.
     /// - Returns: the client's request ID to reply with; nil when the present connection did not ask.
-    public mutating func onAnswer(to request: UInt32) -> UInt32? { requests.end(request) }
+    public mutating func onAnswer(to request: UInt32) -> UInt32? {
+        // An exit may be refused.
+        if !leaving.isEmpty, let room = leaving.first(where: { $0.value == request })?.key { leaving[room] = nil }
+        return requests.end(request)
+    }
 
     /// Nobody waits for the answer to a request any more, because its room had no leader for too long.
     /// - Returns: the client's request ID to reply with; nil when the present connection did not ask.

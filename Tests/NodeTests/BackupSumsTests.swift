@@ -41,7 +41,7 @@ import Testing
 
     private func flipBit(of file: String) throws { try edit(file) { $0[$0.count / 2] ^= 0x10 } }
 
-    /// What the comparison says; nil when the copy is as it was written.
+    /// The sentence of the comparison; nil when the copy is as it was written.
     private func refusal() -> String? {
         do throws(NodeError) {
             try BackupParts([copy]).compare()

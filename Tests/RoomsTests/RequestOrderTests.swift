@@ -80,7 +80,7 @@ struct RequestOrderTests {
                 Self.set(hosted, "owner"))
             guard case .failure(let error) = answers[1] else { return #expect(Bool(false), "\(answers)") }
             #expect(error.code == .notFound && error.field == "owner")
-            // Who is held up by it goes on.
+            // The manager was held up by it, and goes on.
             guard case .success = answers[2] else { return #expect(Bool(false), "\(answers)") }
         }
     }

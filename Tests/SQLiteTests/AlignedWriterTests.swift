@@ -13,7 +13,7 @@ import Testing
         try PlainFile(path: directory.path + "/log.segment." + name, vfs: onFaultDisk ? disk.vfs : nil)
     }
 
-    /// Of another content each time, and never zero.
+    /// Each number gives other bytes, and none is zero.
     private func record(_ number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: ($0 / 3 + number) % 255 + 1) }
     }
@@ -34,7 +34,7 @@ import Testing
     {
         var random = SeededGenerator(seed: seed)
         let file = try file(onFaultDisk: onFaultDisk)
-        // What was there before stays behind the block in which the last record ends.
+        // The former bytes stay behind the block in which the last record ends.
         let former = [UInt8](repeating: 0xEE, count: 6 << 20)
         try file.write(former, at: 0)
         try file.sync()

@@ -29,16 +29,17 @@ extension ChatroomNode {
             await alone.follow(node)
             return alone
         }
+        let tls = try configuration.linkTLS?.read()
+        certificates.note(tls?.validity, .link, at: WallClock.now(), logger)
         let refusals = PeerRefusals(terms: common.refusedTerms, logger: logger)
         let links = try await services.open(close: { await $0.stop() }) {
             try await ClusterLinks.start(
-                configuration, cluster: common.identity, server: server, ring: ring, loop: common.loops[0],
+                configuration, tls: tls, cluster: common.identity, server: server, ring: ring, loop: common.loops[0],
                 logger: logger
             ) { link in
                 ClusterInbox(router: router, system: system, nodes: nodes, refusals: refusals).attach(to: link)
             }
         }
-        certificates.note(try configuration.linkTLS?.read().validity, .link, at: WallClock.now(), logger)
         await router.connect(links.link, loops: common.loops)
         let membership = NodeMembership(
             common.directory, system: system, cluster: common.cluster, nodes: nodes, link: links.link, logger: logger)

@@ -18,10 +18,10 @@ final class ClusterLinks: Sendable {
 
     /// Begins on `loop`, with nobody to call yet. `setUp` registers observers and receivers, on the loop.
     static func start(
-        _ configuration: NodeConfiguration, cluster: ClusterIdentity, server: ServerID, ring: KeyRing, loop: EventLoop,
+        _ configuration: NodeConfiguration, tls: LinkTLS?, cluster: ClusterIdentity, server: ServerID, ring: KeyRing,
+        loop: EventLoop,
         logger: Logger, setUp: @escaping @Sendable (ClusterLink) -> Void
     ) async throws(NodeError) -> ClusterLinks {
-        let tls = try configuration.linkTLS?.read()
         var hello = LinkHello(
             cluster: cluster.id, node: configuration.node, store: server.store, boot: .random(in: 0 ... .max),
             shards: UInt32(cluster.shardCount))
