@@ -67,6 +67,7 @@ extension ShardHost {
         publisher.closeBarrageWindows()
         publishAll()
         publisher.deliver()
+        tellWhoHasLeft()
         (ledTerm, ledSince) = (nil, nil)
         hasCountedDeletedRooms = false
         publisher.forgetRooms()
@@ -76,6 +77,12 @@ extension ShardHost {
         presenceSender = PresenceSender()
         (inherited, inheriting) = ([:], [])
         context.sink.onLeadingEnded(shard)
+    }
+
+    /// The next leader is to know who has left by now: it would keep a session that nobody announces for its grace.
+    private func tellWhoHasLeft() {
+        var bytes = 256 << 10
+        replicatePresence(bytes: &bytes)
     }
 
     /// A node can't be reached: its gateway's sessions are away.
@@ -132,9 +139,7 @@ extension ShardHost {
         }
         let heir = ready.filter { node == nil || $0.id.node == node?.text }.max { $0.matchIndex < $1.matchIndex }
         guard log.isEstablished, let heir else { return false }
-        // The heir is to know who has left by now.
-        var bytes = 256 << 10
-        replicatePresence(bytes: &bytes)
+        tellWhoHasLeft()
         do throws(RaftError) {
             try log.transferLeadership(to: heir.id)
             log.onInput()

@@ -41,6 +41,8 @@ import Testing
         #expect(error?.status == 429)
         #expect(error?.message == "slow\u{FFFD}[2J (416 TOO_OFTEN) [field f]; try again in 2 s")
         #expect(AdminClient.refusal(HTTPAnswer(502, "<html>")).message == "the server answered HTTP 502")
+        let other = AdminClient.refusal(HTTPAnswer(404, "Not Found")).message
+        #expect(other.contains("api.port"), "a port for clients knows no server API")
     }
 
     @Test func `another node is asked when one refuses the connection`() async throws {

@@ -69,6 +69,8 @@ export class Api {
 
   /** Signs in: throws when the key is refused, and finds out what its role may. */
   async open() {
+    // The browser refuses to send anything else, and that is no silence of the node.
+    if (!/^[\x21-\x7e]*$/.test(this.#key)) throw new ApiError(401);
     try {
       this.#document = await this.call("GET /v1/openapi.json");
     } catch (error) {

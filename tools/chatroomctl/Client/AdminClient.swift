@@ -111,7 +111,12 @@ package struct AdminClient: Sendable {
     /// The server's error as a sentence.
     package static func refusal(_ answer: HTTPAnswer) -> CommandFailure {
         guard let error = try? JSONTree(parsing: answer.body)["error"], let message = error["message"]?.text else {
-            return CommandFailure(.refused, "the server answered HTTP \(answer.status)", status: answer.status)
+            var text = "the server answered HTTP \(answer.status)"
+            // The server API answers each call that it does not know with an error of its own.
+            if answer.status == 404 {
+                text += ": this is no server API, which has a port of its own (api.port, 7401; clients connect to client.port, 7400)"
+            }
+            return CommandFailure(.refused, text, status: answer.status)
         }
         var text = DisplayText.safe(message)
         if let code = error["code"]?.integer, let name = error["name"]?.text { text += " (\(code) \(name))" }

@@ -20,8 +20,11 @@ struct ModerationCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set words and hook; what was set before is replaced, and without options everything is off.",
-            discussion: "Without --hook-secret-file the secret that is set stays.")
+            abstract: "Set words and hook; lists and settings that are not named stay.",
+            discussion: """
+                A list replaces the one of the same action. Without --hook-secret-file the secret that is set stays. \
+                Of two calls at the same time the later one holds, also in what it did not name.
+                """)
 
         @Option(help: "A file of words, one a line, each of whose characters becomes *.", completion: .file())
         var replace: String?
@@ -37,27 +40,57 @@ struct ModerationCommand: AsyncParsableCommand {
         @Option(help: "Milliseconds for one question.") var timeoutMs: Int64?
         @Option(help: "ALLOW, REFUSE or HOLD: what happens to a message when the hook does not answer.")
         var onFailure: String?
+        @Flag(help: "Take away all words that no option of this call names.") var noWords = false
+        @Flag(help: "Take away the hook.") var noHook = false
         @OptionGroup var common: CommonOptions
 
-        func run() async throws {
-            let words =
-                try Self.words(replace, "REPLACE") + Self.words(refuse, "REFUSE") + Self.words(hold, "HOLD")
-            var body: [String: JSONTree] = ["words": .array(words)]
-            body["holdSeconds"] = holdSeconds.map(JSONTree.integer)
-            body["onExpiry"] = onExpiry.map(JSONTree.text)
-            if let hook {
-                var members: [String: JSONTree] = ["url": .text(hook)]
-                members["secret"] = try hookSecretFile.map { .text(try SecretFile.read($0)) }
-                members["timeoutMs"] = timeoutMs.map(JSONTree.integer)
-                members["onFailure"] = onFailure.map(JSONTree.text)
-                body["hook"] = .object(members)
+        func validate() throws {
+            let ofHook = hookSecretFile != nil || timeoutMs != nil || onFailure != nil
+            if noHook, hook != nil || ofHook {
+                throw ValidationError("--no-hook goes with no other option of the hook")
             }
-            let answer = try await common.client().call("PUT", ["moderation"], body: .object(body))
-            common.show(answer, ModerationCommand.lines)
+            let isNamed = replace != nil || refuse != nil || hold != nil || holdSeconds != nil || onExpiry != nil
+            guard isNamed || hook != nil || ofHook || noWords || noHook else {
+                throw ValidationError("name at least one setting; --no-words --no-hook takes all moderation away")
+            }
         }
 
-        static func words(_ path: String?, _ action: String) throws(CommandFailure) -> [JSONTree] {
-            guard let path else { return [] }
+        func run() async throws {
+            let client = try common.client()
+            let settings = try changed(try await client.call("GET", ["moderation"]))
+            common.show(try await client.call("PUT", ["moderation"], body: settings), ModerationCommand.lines)
+        }
+
+        /// - Parameter before: the settings as they are.
+        /// - Returns: those that this call sets.
+        func changed(_ before: JSONTree) throws(CommandFailure) -> JSONTree {
+            var words: [JSONTree] = []
+            for (action, path) in [("REPLACE", replace), ("REFUSE", refuse), ("HOLD", hold)] {
+                let stay = noWords ? [] : (before["words"]?.items ?? []).filter { $0["action"]?.text == action }
+                words += try path.map { path throws(CommandFailure) in try Self.words(path, action) } ?? stay
+            }
+            var body: [String: JSONTree] = ["words": .array(words)]
+            body["holdSeconds"] = holdSeconds.map(JSONTree.integer) ?? before["holdSeconds"]
+            body["onExpiry"] = onExpiry.map(JSONTree.text) ?? before["onExpiry"]
+            if !noHook { body["hook"] = try changedHook(before["hook"]) }
+            return .object(body)
+        }
+
+        private func changedHook(_ before: JSONTree?) throws(CommandFailure) -> JSONTree? {
+            guard let url = hook.map(JSONTree.text) ?? before?["url"] else {
+                guard hookSecretFile == nil, timeoutMs == nil, onFailure == nil else {
+                    throw CommandFailure(.usage, "there is no hook yet: name its URL with --hook")
+                }
+                return nil
+            }
+            var members: [String: JSONTree] = ["url": url]
+            if let hookSecretFile { members["secret"] = .text(try SecretFile.read(hookSecretFile)) }
+            members["timeoutMs"] = timeoutMs.map(JSONTree.integer) ?? before?["timeoutMs"]
+            members["onFailure"] = onFailure.map(JSONTree.text) ?? before?["onFailure"]
+            return .object(members)
+        }
+
+        private static func words(_ path: String, _ action: String) throws(CommandFailure) -> [JSONTree] {
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw CommandFailure(.usage, "\(path) cannot be read")
             }
