@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -44,6 +45,19 @@ int chatroom_start_thread(const char *name, void (*body)(void *), void *context)
     }
     (void)pthread_detach(thread);
     return 0;
+}
+
+int chatroom_make_wakeup(void) {
+    int wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return wakeup >= 0 ? wakeup : -errno;
+}
+
+// It fails only where 2^64 wakes have not been taken: it can be read then.
+void chatroom_wake(int wakeup) { (void)eventfd_write(wakeup, 1); }
+
+void chatroom_take_wakeup(int wakeup) {
+    eventfd_t wakes;
+    (void)eventfd_read(wakeup, &wakes);
 }
 
 int chatroom_wait_for_cpu(void) {

@@ -1,6 +1,7 @@
 internal import CShims
 package import CUV
 internal import Dispatch
+internal import Glibc
 import Synchronization
 
 /// One libuv loop on one thread, which is also the executor of the actors pinned to it.
@@ -18,8 +19,8 @@ import Synchronization
 /// has ended runs, what comes later stops the process, because a lost job is a task that never ends.
 ///
 /// Invariant behind `@unchecked Sendable`: the stored variables and all libuv state belong to the thread of the loop
-/// (before ``start()`` to the thread that initialises it); other threads touch only `inbox`, `wakeUp` through
-/// `uv_async_send`, `hasStarted` and `end`.
+/// (before ``start()`` to the thread that initialises it); other threads touch only `inbox`, `wakeup`,
+/// `hasStarted` and `end`.
 public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// The most jobs that one turn runs.
     public static let jobsPerTurn = 4_096
@@ -41,7 +42,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     package let cells = CellPool()
 
     private let inbox = JobInbox()
-    private let wakeUp: UnsafeMutablePointer<uv_async_t>
+    /// An eventfd that the loop watches, by which other threads end its poll. It stands in for `uv_async_t`, with which a
+    /// woken loop spins until the thread that woke it is back from its write (libuv before 1.45, its issue 2651): with few CPUs the loop has
+    /// often just taken the CPU of that thread.
+    private let wakeup: Int32
+    private let wakeUpPoll: UnsafeMutablePointer<uv_poll_t>
     private let turnEnd: UnsafeMutablePointer<uv_prepare_t>
     private let stayAwake: UnsafeMutablePointer<uv_idle_t>
     private let hasStarted = Atomic(false)
@@ -62,13 +67,14 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     public init(name: String) throws(EventLoopError) {
         self.name = name
         uvLoop = .allocate(capacity: 1)
-        wakeUp = .allocate(capacity: 1)
+        wakeup = chatroom_make_wakeup()
+        wakeUpPoll = .allocate(capacity: 1)
         turnEnd = .allocate(capacity: 1)
         stayAwake = .allocate(capacity: 1)
         readBuffer = .allocate(byteCount: 65_536, alignment: 64)
-        var result = uv_loop_init(uvLoop)
+        var result = wakeup < 0 ? wakeup : uv_loop_init(uvLoop)
         if result == 0 {
-            result = uv_async_init(uvLoop, wakeUp) { _ in }
+            result = uv_poll_init(uvLoop, wakeUpPoll, wakeup)
             if result != 0 { uv_loop_close(uvLoop) }
         }
         guard result == 0 else {
@@ -77,12 +83,16 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         }
         let identity = Unmanaged.passUnretained(self).toOpaque()
         uvLoop.pointee.data = identity
-        wakeUp.pointee.data = identity
+        wakeUpPoll.pointee.data = identity
         turnEnd.pointee.data = identity
         stayAwake.pointee.data = identity
         // A loop without the measure of its idle time works all the same; it then counts polls as turns.
         _ = chatroom_measure_idle_time(uvLoop)
         // These cannot fail: init only fills in, start refuses only a missing callback.
+        uv_poll_start(wakeUpPoll, Int32(UV_READABLE.rawValue)) { handle, _, _ in
+            let loop = Unmanaged<EventLoop>.fromOpaque(handle.unsafelyUnwrapped.pointee.data).takeUnretainedValue()
+            chatroom_take_wakeup(loop.wakeup)
+        }
         uv_prepare_init(uvLoop, turnEnd)
         uv_prepare_start(turnEnd) { handle in
             Unmanaged<EventLoop>.fromOpaque(handle.unsafelyUnwrapped.pointee.data).takeUnretainedValue().endTurn()
@@ -317,7 +327,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         switch inbox.append(job, isOnLoop: isOnLoop) {
         case .done: break
         case .mustWake:
-            uv_async_send(wakeUp)
+            chatroom_wake(wakeup)
             inbox.wakeDelivered()
         case .refused: preconditionFailure("work for event loop \(name), which has ended")
         }
@@ -400,14 +410,15 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     private func closeOwnHandles() {
-        uv_close(UnsafeMutableRawPointer(wakeUp).assumingMemoryBound(to: uv_handle_t.self), nil)
+        uv_close(UnsafeMutableRawPointer(wakeUpPoll).assumingMemoryBound(to: uv_handle_t.self), nil)
         uv_close(UnsafeMutableRawPointer(turnEnd).assumingMemoryBound(to: uv_handle_t.self), nil)
         uv_close(UnsafeMutableRawPointer(stayAwake).assumingMemoryBound(to: uv_handle_t.self), nil)
     }
 
     private func freeMemory() {
         uvLoop.deallocate()
-        wakeUp.deallocate()
+        wakeUpPoll.deallocate()
+        if wakeup >= 0 { Glibc.close(wakeup) }
         turnEnd.deallocate()
         stayAwake.deallocate()
         readBuffer.deallocate()

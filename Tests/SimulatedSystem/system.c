@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -359,6 +360,30 @@ int close(int descriptor) {
     sim_socket *socket = sim_socket_of(descriptor);
     if (socket == NULL) return (int)syscall(SYS_close, descriptor);
     sim_socket_close(socket);
+    return 0;
+}
+
+// An eventfd is a socket to which nobody is connected: it can be read when it has been written.
+
+int eventfd(unsigned count, int flags) {
+    if (sim_self == NULL) return (int)syscall(SYS_eventfd2, count, flags);
+    return sim_socket_new(sim_self->host)->descriptor;
+}
+
+int eventfd_write(int descriptor, eventfd_t value) {
+    sim_socket *socket = sim_socket_of(descriptor);
+    if (socket == NULL) return write(descriptor, &value, sizeof value) == sizeof value ? 0 : -1;
+    bool was_readable = socket->count > 0;
+    socket->count = 1;
+    if (!was_readable && socket->changed != NULL) socket->changed(socket->owner);
+    return 0;
+}
+
+int eventfd_read(int descriptor, eventfd_t *value) {
+    sim_socket *socket = sim_socket_of(descriptor);
+    if (socket == NULL) return read(descriptor, value, sizeof *value) == sizeof *value ? 0 : -1;
+    *value = socket->count;
+    socket->count = 0;
     return 0;
 }
 

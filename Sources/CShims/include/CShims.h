@@ -37,6 +37,15 @@ static inline void chatroom_set_current_loop(const void *loop) { chatroom_thread
 /// Starts a detached thread named by the first 15 bytes of `name`. Returns 0 or a negative errno value.
 int chatroom_start_thread(const char *name, void (*body)(void *context), void *context);
 
+/// A descriptor that can be read after each wake (eventfd(2)). Returns it or a negative errno value.
+int chatroom_make_wakeup(void);
+
+/// From any thread.
+void chatroom_wake(int wakeup);
+
+/// It can't be read any more until the next wake.
+void chatroom_take_wakeup(int wakeup);
+
 /// The calling thread keeps its share of the CPUs, but no longer pushes another thread from one when it wakes up
 /// (SCHED_BATCH, sched(7)). Returns 0 or a negative errno value.
 int chatroom_wait_for_cpu(void);

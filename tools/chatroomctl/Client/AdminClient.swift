@@ -114,7 +114,9 @@ package struct AdminClient: Sendable {
             var text = "the server answered HTTP \(answer.status)"
             // The server API answers each call that it does not know with an error of its own.
             if answer.status == 404 {
-                text += ": this is no server API, which has a port of its own (api.port, 7401; clients connect to client.port, 7400)"
+                text +=
+                    ": this is no server API, which has a port of its own (api.port, 7401; clients come to "
+                    + "client.port, 7400)"
             }
             return CommandFailure(.refused, text, status: answer.status)
         }
