@@ -176,7 +176,10 @@ extension NodeService {
     func remove(_ node: NodeID) async throws(ChatError) {
         try requireOthers(than: node)
         if case .status(let status)? = try? await nodes.ask(node, .status), !status.leads.isEmpty {
-            throw ChatError(.conflict, "\(node) leads \(status.leads.count) shards: drain it first", field: "node")
+            let count = status.leads.count == 1 ? "a shard" : "\(status.leads.count) shards"
+            let isDraining = system.nodes.contains { $0.node == node && $0.isDraining }
+            let advice = isDraining ? "it is being drained: wait until it leads none" : "drain it first"
+            throw ChatError(.conflict, "\(node) leads \(count): \(advice)", field: "node")
         }
         let others = system.nodes.map(\.node.text).filter { $0 != node.text }
         // One that is made for several nodes says nothing of this one alone.
