@@ -1,5 +1,6 @@
 import ChatModel
 import Deflate
+import EventLoop
 import HTTPWebSocket
 import SessionCore
 import Telemetry
@@ -22,6 +23,7 @@ extension ClientConnection {
                 guard WebSocketFrameDecoder.isText(message) else { return close(.invalidText, "text is not UTF-8") }
                 takeText(message)
             }
+            charge(message.count - payload.count)
         } catch {
             switch error {
             case .corrupt: close(.invalidText, "a message that can't be decompressed")
@@ -30,6 +32,25 @@ extension ClientConnection {
             case .tooDear: close(.policyViolation, "a message that is dear to decompress")
             }
         }
+    }
+
+    /// A message has become so much more than it came as. It counts against the share of the turn, and a connection that
+    /// goes on so is read no further for a while.
+    private func charge(_ bytes: Int) {
+        guard bytes > 0 else { return }
+        bytesLeft -= bytes
+        var bucket = inflation ?? lane.inflationBucket
+        bucket.take(Double(bytes))
+        inflation = bucket
+        guard !isOverdrawn, owesInflation() else { return }
+        isOverdrawn = true
+        pauseReading()
+        lane.readLater(overdrawn: self)
+    }
+
+    /// Whether its messages have become too much until now.
+    func owesInflation() -> Bool {
+        inflation?.wait(for: 0, nowMilliseconds: lane.loop.nowMilliseconds) != nil
     }
 
     /// Before `connect` is answered one message is inflated, no more, and only if it is a `connect`: browsers compress

@@ -41,7 +41,7 @@ extension ClientConnection {
         swap(&decoder, &self.decoder)
         var position = 0
         // Frame by frame: what a frame leads to may forbid to take the next.
-        while position < bytes.count, framesLeft > 0, mayTake {
+        while position < bytes.count, framesLeft > 0, bytesLeft > 0, mayTake {
             decoder.messageBytesMax = messageBytesMax
             var frames = 1
             let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
@@ -106,9 +106,10 @@ extension ClientConnection {
     /// Bytes that came and have not been dealt with: of frames that are not whole, and of what may not be taken yet.
     var untakenBytes: Int { unparsed.count + decoder.bufferedCount + (unfinished?.bytes.count ?? 0) }
 
-    /// Whether requests are taken: not while a token is checked, nor while the client does not read its replies.
+    /// Whether requests are taken: not while a token is checked, nor while the client does not read its replies, nor while
+    /// it has brought too much that was compressed.
     var mayTake: Bool {
-        guard case .open = phase, intake != .held else { return false }
+        guard case .open = phase, intake != .held, !isOverdrawn else { return false }
         return waitingBytes
             < (session == nil ? Self.unconnectedRepliesBytesMax : lane.configuration.unreadRepliesBytesMax)
     }

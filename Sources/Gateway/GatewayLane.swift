@@ -36,6 +36,8 @@ final class GatewayLane {
     var dirty: ContiguousArray<ClientConnection> = []
     /// Connections that brought more than their share in this turn; read again in the next.
     private var throttled: [ClientConnection] = []
+    /// Connections that are not read until they have paid for what they have brought compressed.
+    private var overdrawn: [ClientConnection] = []
     /// The bytes that all connections hold, and who has to give them up.
     let buffers = LaneBuffers()
     var relief = Relief()
@@ -139,6 +141,7 @@ final class GatewayLane {
         loop.every(milliseconds: 1_000) { [unowned self] in watchLeaders() }
         loop.every(milliseconds: 100) { [unowned self] in
             lookAtDue()
+            readOverdrawn()
             giveUpHeldCalls()
             askOverdueAgain()
             publishAwayLeaders(at: loop.nowMilliseconds)
@@ -344,6 +347,26 @@ final class GatewayLane {
     func continueReadingLater(_ connection: ClientConnection) {
         throttle(connection)
         loop.executeLater {}
+    }
+
+    /// A full one, for a connection that has brought nothing compressed yet.
+    var inflationBucket: TokenBucket {
+        TokenBucket(
+            ratePerSecond: configuration.inflatedBytesPerSecond, burst: configuration.inflatedBytesBurst,
+            nowMilliseconds: loop.nowMilliseconds)
+    }
+
+    func readLater(overdrawn connection: ClientConnection) { overdrawn.append(connection) }
+
+    /// Ten times a second: those that have paid go on, as others do that had to wait.
+    private func readOverdrawn() {
+        guard !overdrawn.isEmpty else { return }
+        overdrawn.removeAll { connection in
+            guard connection.phase.isEnding || !connection.owesInflation() else { return false }
+            connection.isOverdrawn = false
+            if !connection.phase.isEnding { continueReadingLater(connection) }
+            return true
+        }
     }
 
     func throttle(_ connection: ClientConnection) {

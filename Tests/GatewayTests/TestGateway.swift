@@ -46,7 +46,7 @@ enum TestGateway {
     /// The same for a body that connects to the gateway: with its port and loop.
     static func run(
         at node: NodeID, router: any RoomRouter = NoRooms(), isCompressing: Bool = false,
-        connectSeconds: Int64? = nil, graceSeconds: Int64? = nil,
+        connectSeconds: Int64? = nil, graceSeconds: Int64? = nil, inflatedBytesPerSecond: Double? = nil,
         _ body: (Gateway, Int, EventLoop) async throws -> Void
     ) async throws {
         let loop = try EventLoop(name: "gateway")
@@ -56,6 +56,7 @@ enum TestGateway {
         configuration.isCompressing = isCompressing
         if let connectSeconds { configuration.connectSeconds = connectSeconds }
         if let graceSeconds { configuration.graceSeconds = graceSeconds }
+        if let inflatedBytesPerSecond { configuration.inflatedBytesPerSecond = inflatedBytesPerSecond }
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let gateway = Gateway(
