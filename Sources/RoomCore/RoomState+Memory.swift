@@ -87,10 +87,18 @@ extension RoomState {
         var poll = poll
         if case .openPoll(poll.id, let draft, _) = command.body {
             (poll.title, poll.options) = (draft.title, draft.options)
-        } else if let present = polls[poll.id]?.record.poll {
+        } else if let present = polls[poll.id]?.record.poll, Self.isSame(present, poll) {
             (poll.title, poll.options) = (present.title, present.options)
+        } else {
+            // Another one has its ID now. The counts still have their options.
+            poll.options = poll.counts.map { _ in "" }
         }
         return poll
+    }
+
+    /// Whether a result without texts is of this poll: a later one under its ID ends at another time.
+    private static func isSame(_ present: Poll, _ result: Poll) -> Bool {
+        present.closesAt == result.closesAt && present.options.count == result.counts.count
     }
 
     private func completed(_ element: QueueElement, by command: Command) -> QueueElement {

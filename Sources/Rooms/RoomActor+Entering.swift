@@ -177,7 +177,7 @@ extension RoomActor {
                 arrival.call.address.session, request: arrival.call.request, .success(result), missedAfter: missedAfter)
         )
         sendUnsent(arrival, at: now)
-        sendDenials(to: arrival, at: now)
+        sendHeld(to: arrival, at: now)
         // Others hear of it behind the reply; so does whoever came.
         perform(effects)
     }

@@ -7,7 +7,7 @@ import Wire
 /// Messages that wait for a manager (PROTOCOL.md, "Held messages"): managers are told that one waits, its sender that it was
 /// denied. Decisions are in the room's state, so a leader tells again those that one before it may not have told.
 extension RoomActor {
-    /// How many of them a lane is told again; managers ask for the others.
+    /// How many of them a lane, or a manager, is told again; managers ask for the others.
     private static var toldAgainMax: Int { 100 }
 
     // MARK: - Telling
@@ -30,16 +30,16 @@ extension RoomActor {
             DeniedPush(room: id, heldID: record.heldID, clientID: record.clientID, reason: record.reason))
     }
 
-    /// A session that comes back may not have heard of it.
-    func sendDenials(to arrival: Arrival, at now: Timestamp) {
+    /// A session that comes back may not have heard of it: of denials, and as a manager of what waits.
+    func sendHeld(to arrival: Arrival, at now: Timestamp) {
         guard let since = arrival.request.since, arrival.request.epoch == epoch, !arrival.call.caller.anonymous else {
             return
         }
-        let address = arrival.call.address
-        for record in state.denials(of: arrival.call.caller.user, since: since, at: now) {
-            stream.notify(
-                push(record), to: [(Lane(node: address.node, number: address.lane), [address.session])])
-        }
+        let (user, address) = (arrival.call.caller.user, arrival.call.address)
+        let session = [(lane: Lane(node: address.node, number: address.lane), sessions: [address.session])]
+        for record in state.denials(of: user, since: since, at: now) { stream.notify(push(record), to: session) }
+        guard state.managerUsers.contains(user) else { return }
+        for record in state.held(since: since).suffix(Self.toldAgainMax) { stream.notify(push(record), to: session) }
     }
 
     /// The sessions of a lane may not have heard of it from a leader before this one.

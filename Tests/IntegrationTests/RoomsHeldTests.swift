@@ -215,6 +215,38 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a manager that resumes is told of what was held meanwhile and still waits`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("r", creator: "owner")
+                try await moderate(node)
+                let owner = try await TestClient.connected(node, "owner")
+                let entered = try await owner.enter(room)
+                let ann = try await TestClient.entered(node, "ann", room)
+                try await owner.told(try await ann.hold(room, "iffy 1"))
+                try await ann.send(room, "behind it")
+                let seq = try #require(try await owner.message("behind it").seq)
+                try await owner.drop()
+                let decided = try await ann.hold(room, "iffy 2")
+                let waits = try await ann.hold(room, "iffy 3")
+                #expect(try await node.api("POST", "/v1/rooms/r/held/\(decided)/deny", "{}").status == 200)
+                let back = try await TestClient.open(port: node.clientPort)
+                #expect(try await back.connect(token: node.token("owner"), session: owner.session).resumed)
+                _ = try await back.enter(room, since: seq, epoch: entered.epoch)
+                try await back.told(waits)
+                try await ann.send(room, "end")
+                try await back.message("end")
+                #expect(await back.heldPushes == 1)
+                // Members are told nothing of it.
+                try await ann.drop()
+                let other = try await TestClient.open(port: node.clientPort)
+                #expect(try await other.connect(token: node.token("ann"), session: ann.session).resumed)
+                _ = try await other.enter(room, since: seq, epoch: entered.epoch)
+                try await back.send(room, "for ann")
+                try await other.message("for ann")
+                #expect(await other.heldPushes == 0)
+            }
+        }
+
         @Test func `a webhook that was away is told of all, decided or not, in order, from a backup too`() async throws
         {
             try await TestNode.run { node in

@@ -55,6 +55,21 @@ import Testing
         #expect(it.state.pollList == [told] && it.state.pollCounts.isEmpty)
     }
 
+    @Test func `a repeat is not answered with the texts of another poll that has the ID by then`() throws {
+        var it = Dialogue()
+        Self.open(&it, options: 2)
+        Self.vote(&it, "ann", 0, key: 1)
+        let close = CommandBody.closePoll(id: "p", Self.quiet)
+        it.run(close, by: member("manager"), key: 2)
+        #expect(Self.poll(Self.vote(&it, "ann", 0, key: 1))?.options == ["option 0", "option 1"])
+        it.now = it.now.adding(seconds: 1)
+        Self.open(&it, options: 3)
+        for effects in [Self.vote(&it, "ann", 0, key: 1), it.run(close, by: member("manager"), key: 2)] {
+            let poll = try #require(Self.poll(effects))
+            #expect(poll.counts == [1, 0] && poll.options == ["", ""] && poll.title.isEmpty)
+        }
+    }
+
     @Test func `with mayChange a second vote moves the first`() {
         var it = Dialogue()
         Self.open(&it, mayChange: true)

@@ -55,6 +55,23 @@ import Wire
         #expect(brought[1].body.type == .notification)
     }
 
+    @Test func `a 360 comes without what its message was amended to: its seq is that of another room`() async throws {
+        let brought = try await sent(
+            """
+            {"seq":3,"messageId":"x-3","time":1700000000000,"type":"NOTIFICATION","event":360,
+            "operator":{"user":"ann","nick":"Ann"},"targets":[],
+            "data":{"messageId":"x-2","seq":2,"set":{"text":"amended"},"editedAt":1700000000000}}
+            """
+        ).brought
+        guard case .notification(let notification)? = brought.first?.body,
+            case .amended(let messageID, _, let set, _) = notification.data
+        else {
+            Issue.record("no 360")
+            return
+        }
+        #expect(messageID == "x-2" && set.isEmpty)
+    }
+
     @Test(arguments: [
         ("", 400, "messages"),
         (#"{"type":"TEXT","text":"x"}"#, 400, "messages.time"),

@@ -49,9 +49,15 @@ extension ImportedMessage: WireMessage {
         switch body {
         case .command, .recalled, .unknown:
             throw ChatError(.badParameter, "\(body.type.rawValue) is never kept", field: "type")
-        case .notification(let notification):
+        case .notification(var notification):
             if case .unknown = notification.data {
                 throw ChatError(.badParameter, "an event that this version does not know", field: "event")
+            }
+            // It names a message of the former room. That message comes as it was amended, and could be recalled here
+            // without its 360.
+            if case .amended(let messageID, let seq, _, let editedAt) = notification.data {
+                notification.data = .amended(messageID: messageID, seq: seq, set: MessageChanges(), editedAt: editedAt)
+                body = .notification(notification)
             }
             guard WireJSON.encode(self).count <= Limits.importedNotificationBytes else {
                 throw ChatError(
