@@ -12,6 +12,9 @@ public struct LogStoreConfiguration: Sendable {
     public var makesSegments = true
     /// The size of a segment: so much is written to a file before the next one is begun.
     public var segmentBytes = 8 << 20
+    /// Bytes of the newest segments that stay in memory from the opening until the start is over; older ones are read from
+    /// their files.
+    public var openedBytesMax = 128 << 20
     /// Payload bytes of the newest entries of a group that `restored` returns.
     public var recentBytesPerGroup = 16 << 20
     /// Bytes of saves that may wait for the writer. Beyond it, saves fail with `.overloaded`.

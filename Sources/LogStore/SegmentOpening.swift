@@ -144,11 +144,19 @@ struct SegmentOpening {
         var segments: [Segment] = []
         var opened = OpenedSegments()
         var sequence = firsts[first] ?? 0
+        // The memory of those that are not kept is used again: new memory costs as much as reading.
+        var memory: [UInt8] = []
+        var bytesLeft = try used.reduce(0) { $0 + (try $1.file.size()) }
         for (place, file) in used.enumerated() {
             let next = place + 1 < used.count ? used[place + 1].segment : nil
             let segment = try read(
-                file, sequence: &sequence, end: next.flatMap { firsts[$0] }, replay, rows: place == 0 ? rows : [],
-                &opened)
+                file, into: &memory, sequence: &sequence, end: next.flatMap { firsts[$0] }, replay,
+                rows: place == 0 ? rows : [])
+            if bytesLeft <= configuration.openedBytesMax {
+                opened.keep(segment.number, memory[..<segment.used])
+                memory = []
+            }
+            bytesLeft -= try file.file.size()
             segments.append(segment)
         }
         let logs = try replay.logs()
@@ -161,15 +169,17 @@ struct SegmentOpening {
         return (home, logs)
     }
 
-    /// - Parameter end: the number of the next segment's first record; nil: this is the last one.
+    /// - Parameters:
+    ///   - all: becomes the content of the file.
+    ///   - end: the number of the next segment's first record; nil: this is the last one.
     private mutating func read(
-        _ file: SegmentFile, sequence: inout UInt64, end: UInt64?, _ replay: LogReplay,
-        rows: [(group: GroupID, header: EntryHeader, row: Int64)], _ opened: inout OpenedSegments
+        _ file: SegmentFile, into all: inout [UInt8], sequence: inout UInt64, end: UInt64?, _ replay: LogReplay,
+        rows: [(group: GroupID, header: EntryHeader, row: Int64)]
     ) throws -> Segment {
         guard let number = file.segment, firsts[number] == sequence else {
             throw LogDamage("segment \(file.segment ?? 0) does not begin where the one before it ends")
         }
-        let all = try bytes(file)
+        if try all.count != file.file.size() || !file.file.readAll(into: &all, at: 0) { all = try bytes(file) }
         var (offset, last) = (0, 0)
         try all.withUnsafeBytes { bytes in
             while sequence != end {
@@ -195,7 +205,6 @@ struct SegmentOpening {
             // the disk (see `FileSystem.rewrite`). All before it was synced before it was written.
             repairs.append((file, Array(all[last..<offset]), last))
         }
-        opened.keep(number, all[..<offset])
         return Segment(number: number, file: file, used: offset)
     }
 

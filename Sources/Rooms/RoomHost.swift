@@ -104,37 +104,57 @@ public final class RoomHost: Sendable {
         aging.withLock { $0 = Aging(now: given.now, policy: given.policy) }
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
         let slots = TransferSlots()
-        for (number, loop) in loops.enumerated() {
-            let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
-            let (storages, node, calls) = (storages, node, calls)
-            let host = try await loop.run { () throws -> LoopBound<LoopHost> in
-                let callbacks = LoopCallbacks(client: given.callbacks.client)
-                callbacks.words = given.callbacks.words
-                callbacks.hook = given.callbacks.hook
-                callbacks.hold = given.callbacks.hold
-                callbacks.setWebhook(given.callbacks.webhook)
-                let context = RoomContext(
-                    loop: loop, node: node, policy: given.policy, limits: given.limits, logger: given.logger,
-                    figures: figures,
-                    callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, server: given.server,
-                    cluster: given.cluster, lostNodes: LoopBound(onLoop: [], loop: loop),
-                    departed: LoopBound(onLoop: DepartedSessions(), loop: loop),
-                    replication: given.replication, transfers: given.transfers, refusedTerms: given.refusedTerms,
-                    transferSlots: slots, restoreGeneration: given.restoreGeneration, stop: given.stop,
-                    now: given.now, calls: calls, takeUploadBytes: given.takeUploadBytes,
-                    silencing: given.silencing, media: given.media)
-                let host = LoopHost(
-                    context: context, store: given.store, transport: given.transport,
-                    checkpointSeconds: given.checkpointSeconds)
-                for shard in shards {
-                    try host.add(
-                        ShardID(shard), server: given.server, store: given.store, storage: storages[Int(shard)],
-                        entriesRetained: given.entriesRetained)
+        // All at once: each waits for its shards' logs, which one thread reads.
+        let started = await withTaskGroup(of: (number: Int, host: Result<LoopBound<LoopHost>, any Error>).self) {
+            group in
+            for (number, loop) in loops.enumerated() {
+                group.addTask { [self] in
+                    do {
+                        return (number, .success(try await startHost(number, on: loop, given, figures, slots)))
+                    } catch {
+                        return (number, .failure(error))
+                    }
                 }
-                host.start()
-                return LoopBound(onLoop: host, loop: loop)
             }
-            hosts.withLock { $0.append(host) }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.number < $1.number }
+        }
+        // Also where one has failed: the others are to be stopped.
+        hosts.withLock { $0 = started.compactMap { try? $0.host.get() } }
+        for one in started { _ = try one.host.get() }
+    }
+
+    /// The shards of a loop.
+    private func startHost(
+        _ number: Int, on loop: EventLoop, _ given: Dependencies, _ figures: RoomFigures, _ slots: TransferSlots
+    ) async throws -> LoopBound<LoopHost> {
+        let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
+        let (storages, node, calls) = (storages, node, calls)
+        return try await loop.run { () throws -> LoopBound<LoopHost> in
+            let callbacks = LoopCallbacks(client: given.callbacks.client)
+            callbacks.words = given.callbacks.words
+            callbacks.hook = given.callbacks.hook
+            callbacks.hold = given.callbacks.hold
+            callbacks.setWebhook(given.callbacks.webhook)
+            let context = RoomContext(
+                loop: loop, node: node, policy: given.policy, limits: given.limits, logger: given.logger,
+                figures: figures,
+                callbacks: LoopBound(onLoop: callbacks, loop: loop), sink: given.sink, server: given.server,
+                cluster: given.cluster, lostNodes: LoopBound(onLoop: [], loop: loop),
+                departed: LoopBound(onLoop: DepartedSessions(), loop: loop),
+                replication: given.replication, transfers: given.transfers, refusedTerms: given.refusedTerms,
+                transferSlots: slots, restoreGeneration: given.restoreGeneration, stop: given.stop,
+                now: given.now, calls: calls, takeUploadBytes: given.takeUploadBytes,
+                silencing: given.silencing, media: given.media)
+            let host = LoopHost(
+                context: context, store: given.store, transport: given.transport,
+                checkpointSeconds: given.checkpointSeconds)
+            for shard in shards {
+                try host.add(
+                    ShardID(shard), server: given.server, store: given.store, storage: storages[Int(shard)],
+                    entriesRetained: given.entriesRetained)
+            }
+            host.start()
+            return LoopBound(onLoop: host, loop: loop)
         }
     }
 

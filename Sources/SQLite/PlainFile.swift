@@ -94,16 +94,32 @@ public final class PlainFile {
     public func readAll(_ count: Int, at offset: Int) throws(SQLiteError) -> [UInt8]? {
         var result = SQLITE_OK
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            guard let base = buffer.baseAddress else { return }
-            for start in stride(from: 0, to: count, by: Self.pieceBytes) where result == SQLITE_OK {
-                let length = min(Self.pieceBytes, count - start)
-                result = methods.pointee.xRead(file, base + start, Int32(length), Int64(offset + start))
-            }
+            result = fill(UnsafeMutableRawBufferPointer(buffer)[..<count], at: offset)
             initialized = count
         }
-        if result == SQLITE_IOERR | (2 << 8) { return nil }
+        return try isWhole(result) ? bytes : nil
+    }
+
+    /// The same into memory that is there already. Undefined are its bytes where the file ends before, and false is returned.
+    public func readAll(into bytes: inout [UInt8], at offset: Int) throws(SQLiteError) -> Bool {
+        try isWhole(bytes.withUnsafeMutableBytes { fill($0[...], at: offset) })
+    }
+
+    private func fill(_ bytes: Slice<UnsafeMutableRawBufferPointer>, at offset: Int) -> Int32 {
+        guard let base = UnsafeMutableRawBufferPointer(rebasing: bytes).baseAddress else { return SQLITE_OK }
+        for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+            let length = Int32(min(Self.pieceBytes, bytes.count - start))
+            let result = methods.pointee.xRead(file, base + start, length, Int64(offset + start))
+            if result != SQLITE_OK { return result }
+        }
+        return SQLITE_OK
+    }
+
+    /// False: the file ends before.
+    private func isWhole(_ result: Int32) throws(SQLiteError) -> Bool {
+        if result == SQLITE_IOERR | (2 << 8) { return false }
         try check(result, "read")
-        return bytes
+        return true
     }
 
     /// Writes bytes, which are durable with the next `sync`.

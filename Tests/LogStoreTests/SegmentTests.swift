@@ -306,6 +306,7 @@ import WaitTestKit
     /// A start asks for all entries of all groups, one by one. They are in memory for the first seconds, and not longer.
     @Test func `entries that were read at the opening are not read again before the first probe`() async throws {
         var options = configuration(directory, create: true)
+        options.openedBytesMax = 128 << 20
         let store = try LogStore.open(options)
         for index in 1...600 as ClosedRange<UInt64> {
             try await store.save([
@@ -340,6 +341,29 @@ import WaitTestKit
             return false
         }
         #expect(try await again.entries(groupA, 1...601) == entries(1...601, bytes: 300))
+        again.close()
+    }
+
+    @Test(arguments: [0, 2_048, 5_000, 128 << 20])
+    func `a log is the same, however much of it stays in memory from the opening on`(openedBytesMax: Int) async throws {
+        var options = configuration(directory, create: true)
+        options.segmentBytes = 2_048
+        let store = try LogStore.open(options)
+        for index in 1...200 as ClosedRange<UInt64> {
+            try await store.save([
+                GroupSave(group: groupA, entries: [entry(index, bytes: Int(index * 7 % 400))]),
+                GroupSave(group: groupB, hardState: Self.vote(index), entries: [entry(index)]),
+            ])
+        }
+        store.close()
+        options.create = false
+        options.openedBytesMax = openedBytesMax
+        let again = try LogStore.open(options)
+        #expect(try directory.names().count { $0.hasPrefix(SegmentFile.prefix) } > 10)
+        #expect(try again.restored(groupB).recent == entries(1...200))
+        let all = (1...200).map { entry($0, bytes: Int($0 * 7 % 400)) }
+        #expect(try await again.entries(groupA, 1...200) == all)
+        #expect(try again.restored(groupB).hardState == Self.vote(200))
         again.close()
     }
 }

@@ -58,6 +58,8 @@ func configuration(
     configuration.makesSegments = format == .segments
     // So that a test that opens many logs reads little.
     configuration.segmentBytes = 64 << 10
+    // All segments, or all but the newest ones, are read as the older ones of a large log.
+    configuration.openedBytesMax = 3_000
     configuration.vfs = disk?.vfs
     return configuration
 }
