@@ -399,7 +399,8 @@ package final class GroupLog {
     private func showFigures(isOtherLeader: Bool) {
         guard let figures else { return }
         figures.leads.set(raft.isEstablished && !hasFailed ? 1 : 0)
-        figures.commitLag.set(Int(clamping: raft.commitLag))
+        // A replica that the group has gone on without has entries for ever of which it hears nothing more.
+        figures.commitLag.set(raft.isLeader ? Int(clamping: raft.commitLag) : 0)
         guard isOtherLeader, raft.leader != shownLeader else { return }
         shownLeader = raft.leader
         figures.leaderChanges.add()

@@ -4,8 +4,9 @@ import ChatModel
 /// (PROTOCOL.md, "Viewer budget"). A room with few people does not ask it.
 ///
 /// In any second a viewer is shown at most the budget, in this order:
-/// 1. notifications and `mentionAll`, for everybody (360 is like the message that it amends, of whoever amends it); messages that mention the viewer or are directed to it, and its
-///    own. All of them together stay within the budget; while they fill it, nothing else is shown.
+/// 1. notifications and `mentionAll`, for everybody (360 is like the message that it amends, of whoever amends it), up to
+///    four fifths; messages that mention the viewer or are directed to it, and its own. All of them together stay within
+///    the budget; while they fill it, nothing else is shown.
 /// 2. HIGH, while the second has room for it.
 /// 3. A sample of the rest, the same for all. A fifth of the budget stays free of it, so that what is more important
 ///    finds room. When more of (1) than that comes at once, a second can exceed the budget by it; the sample then
@@ -98,7 +99,8 @@ public struct ViewerBudget: Sendable {
         if !message.to.isEmpty {
             return .only(admit(message.concernedUsers, budget))
         }
-        if message.comesFirst, comingFirst < budget {
+        // A fifth stays for what concerns one viewer: a manager's script must not cost the others their own messages.
+        if message.comesFirst, comingFirst < Self.sampleMax(budget) {
             show(comesFirst: true)
             return .everybody
         }
@@ -211,8 +213,9 @@ public struct ViewerBudget: Sendable {
 
     /// The messages that were left out, when it is time to tell: a second after the first of it, so at most once a
     /// second.
-    public mutating func takeReport(at now: Timestamp) -> Report? {
-        guard let due = reportDueAt, due <= now else { return nil }
+    /// - Parameter isLast: nobody would tell later.
+    public mutating func takeReport(at now: Timestamp, isLast: Bool = false) -> Report? {
+        guard let due = reportDueAt, due <= now || isLast else { return nil }
         defer {
             report = Report()
             reportDueAt = nil

@@ -57,8 +57,9 @@ extension RoomActor {
 
     /// Tells what was left out, if it is time: one `gap` for all viewers, and `skipped`, which is another number for
     /// those who were shown some of it, or came in the middle of it.
-    func publishLeftOut(at now: Timestamp) {
-        guard let report = budget.takeReport(at: now) else { return }
+    /// - Parameter isLast: another node leads from now on, and does not know of it.
+    func publishLeftOut(at now: Timestamp, isLast: Bool = false) {
+        guard let report = budget.takeReport(at: now, isLast: isLast) else { return }
         if let gap = gapFrame(report.ranges) { stream.publishToEverybody(.frame(gap)) }
         let special = report.corrections.keys.compactMap { presence.visitor($0) }
         if let everybody = skippedFrame(unkept: report.unkept) {
@@ -69,6 +70,13 @@ extension RoomActor {
             guard let own = skippedFrame(unkept: report.unkept(of: visitor.key)) else { continue }
             stream.notify(visitor.lane, .frameFor([visitor.key.session], own))
         }
+    }
+
+    /// This leader's time is over.
+    func publishLastLeftOut(at now: Timestamp) {
+        guard budget.reportDueAt != nil else { return }
+        publishLeftOut(at: now, isLast: true)
+        touch()
     }
 
     /// Tells a session that comes back what it may have missed the telling of.

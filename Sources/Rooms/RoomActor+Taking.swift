@@ -116,14 +116,15 @@ extension RoomActor {
     }
 
     /// Whether a session that nobody knows here was maybe here before this leader led: its gateway and the former
-    /// leader have died together.
+    /// leader have died together. Not one of a user whom this leader has seen leave: all were told of that.
     func mayHaveBeenHere(_ caller: Caller) -> Bool {
         let grace = context.policy.graceSeconds
         // Another gateway that lives announces what it has taken up earlier.
         guard let revivedAt = caller.revivedAt, revivedAt >= times.ledSince.adding(seconds: -grace) else {
             return false
         }
-        return context.now() < takeoverEnd
+        return isAnnouncing(at: context.now()) && !graces.departed.contains(caller.user)
+            && kicked(caller.user, since: times.ledSince) == nil
     }
 
     /// The lane says what its viewers have been shown when it has announced all of them.

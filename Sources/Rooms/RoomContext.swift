@@ -114,7 +114,8 @@ struct RoomFigures: Sendable {
         return ShardFigures(
             leads: metrics.gauge("chatroom_shard_leader", "1 where this node leads the shard.", labels: labels),
             commitLag: metrics.gauge(
-                "chatroom_shard_commit_lag", "Entries of the shard's log that are not committed yet.", labels: labels),
+                "chatroom_shard_commit_lag", "Entries of the shard that its leader has not committed yet.",
+                labels: labels),
             leaderChanges: leaderChanges)
     }
 }

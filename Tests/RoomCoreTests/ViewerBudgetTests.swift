@@ -77,12 +77,17 @@ private struct Stream {
         for (first, second) in zip(shown, shown.dropFirst()) { #expect(second - first >= 1000) }
     }
 
-    @Test func `notifications and mentionAll come first, up to the budget`() {
+    @Test func `notifications and mentionAll come first, up to four fifths of the budget`() {
         var stream = Stream(perSecond: 10)
         for _ in 0..<100 { _ = stream.kept() }
-        for _ in 0..<9 { #expect(stream.notification() == .everybody) }
+        for _ in 0..<7 { #expect(stream.notification() == .everybody) }
         #expect(stream.kept { $0.mentionAll = true } == .everybody)
         #expect(stream.notification() == .only([]))
+        // The last fifth is each viewer's own.
+        let (eve, bob) = (user("eve"), user("bob"))
+        #expect(stream.kept(from: "eve") { $0.mentions = [bob] } == .only([bob, eve]))
+        #expect(stream.kept(from: "eve") == .only([eve]))
+        #expect(stream.kept(from: "eve") == .only([]))
         stream.pass(999)
         #expect(stream.notification() == .only([]))
         stream.pass(1)

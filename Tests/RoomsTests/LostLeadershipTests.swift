@@ -57,8 +57,10 @@ import Wire
     }
 
     /// With three nodes, a room, and who leads it.
-    private func withLeader(_ body: (HostedCluster, HostedNode, RoomID) async throws -> Void) async throws {
-        let cluster = try HostedCluster()
+    private func withLeader(
+        policy: RoomPolicy = RoomPolicy(), _ body: (HostedCluster, HostedNode, RoomID) async throws -> Void
+    ) async throws {
+        let cluster = try HostedCluster(policy: policy)
         do {
             for name in ["n1", "n2", "n3"] { try await cluster.add(name) }
             cluster.announce()
@@ -105,6 +107,43 @@ import Wire
                 return String(decoding: json, as: UTF8.self).contains("in the last moment")
             }
             #expect(shown.count == 1)
+        }
+    }
+
+    @Test func `what a leader has left out and not told is told before it leads no more`() async throws {
+        var policy = RoomPolicy()
+        (policy.viewerBudgetAboveOnline, policy.viewerBudgetPerSecond) = (0, 1)
+        try await withLeader(policy: policy) { cluster, node, room in
+            let address = SessionAddress(
+                node: node.id, lane: 0, session: try #require(SessionID("ann")), encoding: .json)
+            let caller = Caller(user: try user("ann"), anonymous: false, tokenProfile: Profile())
+            node.rooms.receive([
+                RoomRequest(
+                    room: room, from: SessionOrigin(address, caller, request: 1),
+                    .operation(.enter(EnterRequest(room: room)))
+                )
+            ])
+            _ = try await node.told.answer(to: 1).get()
+            var draft = MessageDraft(body: .text("unkept"))
+            draft.keep = false
+            for _ in 0..<5 { _ = try await cluster.perform(.post(draft), in: room) }
+            let other = try #require(cluster.nodes.first { $0.id != node.id })
+            try await poll("the other one leads") {
+                _ = await node.rooms.transfer(ShardID(0), to: other.id)
+                return await node.status()?.leader == other.id
+            }
+            // One was shown at most, and what was left out within the last second is told as well.
+            let frames = node.told.all.compactMap { output -> String? in
+                switch output {
+                case .frame(let frame), .frameExcept(_, let frame), .frameFor(_, let frame):
+                    frame.json.map { String(decoding: $0, as: UTF8.self) }
+                default: nil
+                }
+            }
+            let text = frames.joined()
+            let shown = text.components(separatedBy: "\"text\":\"unkept\"").count - 1
+            let told = text.matches(of: /"skipped":\{[^}]*"unkept":(\d+)/).compactMap { Int($0.1) }.reduce(0, +)
+            #expect(shown + told == 5, "\(text)")
         }
     }
 

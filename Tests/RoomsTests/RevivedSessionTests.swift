@@ -62,6 +62,18 @@ import Wire
         }
     }
 
+    /// A room of a leader before this one, which has just begun to lead: at that time.
+    private func withNewLeader(_ body: (HostedRooms, _ now: Int64) async throws -> Void) async throws {
+        let directory = try TemporaryDirectory()
+        try await HostedRooms.run(directory) { try await $0.createRoom() }
+        var options = HostedRooms.Options()
+        options.now = { HostedRooms.now().adding(seconds: 60) }
+        try await HostedRooms.run(directory, create: false, options) { hosted in
+            await hosted.told.led(times: 1)
+            try await body(hosted, options.now().milliseconds)
+        }
+    }
+
     @Test func `whose node died stay here, and nobody is told`() async throws {
         try await withRoom { hosted in
             hosted.rooms.onNodeLost(holder)
@@ -143,9 +155,7 @@ import Wire
     }
 
     @Test func `that a new leader does not know were here, and others come`() async throws {
-        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
-            try await hosted.createRoom()
-            let now = HostedRooms.now().milliseconds
+        try await withNewLeader { hosted, now in
             try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: now, enter))
             #expect(shown(hosted) == "301x0 302x0")
             try await hosted.ask(call(hosted, "bob", at: taker, revivedAt: nil, enter))
@@ -153,6 +163,37 @@ import Wire
             // Taken up long ago, it would have been announced.
             try await hosted.ask(call(hosted, "joe", at: taker, revivedAt: 5, enter))
             #expect(shown(hosted) == "301x2 302x0")
+        }
+    }
+
+    @Test func `who has left a new leader, or was put out, comes anew when it enters again`() async throws {
+        try await withNewLeader { hosted, now in
+            func ask(_ body: RoomRequest.Body) async throws {
+                let answer = try await hosted.ask(call(hosted, "eve", at: taker, revivedAt: now, body))
+                guard case .success? = answer.first else { return #expect(Bool(false), "\(answer)") }
+            }
+            try await ask(enter)
+            #expect(shown(hosted) == "301x0 302x0")
+            try await ask(.operation(.exit(RoomNameRequest(room: HostedRooms.room))))
+            #expect(shown(hosted) == "301x0 302x1")
+            try await ask(enter)
+            #expect(shown(hosted) == "301x1 302x1")
+            _ = try await hosted.calls.perform(
+                .kick(try user("eve"), banSeconds: nil, NotifyOptions()), in: HostedRooms.room, as: .system, id: nil)
+            try await ask(enter)
+            #expect(shown(hosted) == "301x2 302x1")
+        }
+    }
+
+    @Test func `who comes to a room that a new leader has made comes`() async throws {
+        try await withNewLeader { hosted, now in
+            let other = try #require(RoomID("made"))
+            try await hosted.createRoom(other)
+            var request = try hosted.call(
+                "eve", of: other, from: taker, .operation(.enter(EnterRequest(room: other))))
+            request.session?.caller.revivedAt = Timestamp(now)
+            try await hosted.ask(request)
+            #expect(shown(hosted) == "301x1 302x0")
         }
     }
 

@@ -54,6 +54,15 @@ import Testing
         #expect(transport.sent.map(\.server) == ["a:1", "b:2"])
     }
 
+    @Test func `the next call begins at the server that has answered`() async throws {
+        let dead = Result<HTTPAnswer, HTTPFailure>.failure(HTTPFailure(nothingSent: true, message: "a:1 is dead"))
+        let answer = Result<HTTPAnswer, HTTPFailure>.success(HTTPAnswer(200, "{}"))
+        let transport = ScriptedTransport([dead, answer, answer, dead, dead, answer])
+        let client = client(transport, servers: ["a:1", "b:2", "c:3"])
+        for _ in 0..<3 { _ = try await client.call("GET", ["rooms"]) }
+        #expect(transport.sent.map(\.server) == ["a:1", "b:2", "b:2", "b:2", "c:3", "a:1"])
+    }
+
     @Test func `a question waits less long for a node while another can be asked, and a change does not`() async throws
     {
         let silent = Result<HTTPAnswer, HTTPFailure>.failure(HTTPFailure(nothingSent: false, message: "a:1 was silent"))

@@ -39,6 +39,14 @@ import Testing
         #expect(lines.contains("and 120 more: chatroomctl cluster shards"))
     }
 
+    @Test func `where the rooms can't be listed the rest is shown`() throws {
+        var look = try Self.look(leaderless: 3)
+        (look.rooms, look.roomsComplaint) = (.object([:]), "some shards have no leader")
+        let lines = look.lines(since: nil)
+        #expect(lines.contains("128 shards, 1 without leader"))
+        #expect(lines.last == "no rooms are listed: some shards have no leader")
+    }
+
     @Test func `the first look knows no rates and names the shards that have applied most`() throws {
         let lines = try Self.look(applied: [9: 77]).lines(since: nil)
         #expect(lines.contains("128 shards, 0 without leader"))

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Synchronization
 
 /// One HTTP request of the admin tool.
 package struct HTTPCall: Sendable, Hashable {
@@ -43,6 +44,13 @@ package protocol HTTPTransport: Sendable {
 package struct AdminClient: Sendable {
     package let target: Target
     package let transport: any HTTPTransport
+    /// The place of the server that answered last: the next call begins there, and does not wait again for a dead one.
+    private let answered = AnsweredPlace()
+
+    package init(target: Target, transport: any HTTPTransport) {
+        self.target = target
+        self.transport = transport
+    }
 
     /// - Parameters:
     ///   - path: the segments after `/v1`, not yet encoded.
@@ -83,17 +91,22 @@ package struct AdminClient: Sendable {
 
     private func send(_ call: HTTPCall, repeatable: Bool) async throws(CommandFailure) -> HTTPAnswer {
         var complaints: [String] = []
-        for (place, server) in target.servers.enumerated() {
+        let first = min(answered.place, target.servers.count)
+        let order = Array(target.servers.indices[first...]) + Array(target.servers.indices[..<first])
+        for (turn, place) in order.enumerated() {
+            let server = target.servers[place]
             var call = call
             // A node that stands still takes connections and says nothing. A question that another can be asked as well
             // does not wait long for it.
-            if place + 1 < target.servers.count, call.method == "GET",
+            if turn + 1 < order.count, call.method == "GET",
                 call.timeoutSeconds == NetworkTransport.timeoutSeconds
             {
                 call.timeoutSeconds = NetworkTransport.patienceSeconds
             }
             do {
-                return try await transport.send(call, to: server)
+                let answer = try await transport.send(call, to: server)
+                answered.place = place
+                return answer
             } catch {
                 complaints.append(error.message)
                 guard error.nothingSent || repeatable else {
@@ -150,5 +163,14 @@ package struct AdminClient: Sendable {
             }
         }
         return result
+    }
+}
+
+private final class AnsweredPlace: Sendable {
+    private let stored = Atomic(0)
+
+    var place: Int {
+        get { stored.load(ordering: .relaxed) }
+        set { stored.store(newValue, ordering: .relaxed) }
     }
 }

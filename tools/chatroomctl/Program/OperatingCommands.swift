@@ -6,7 +6,8 @@ import FoundationEssentials
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "How many sessions, users and rooms there are.",
-        discussion: "rooms: all that exist; activeRooms: those that somebody is in; online: the people in them.")
+        discussion: "rooms: all that exist; activeRooms: those that somebody is in; online: the people in them. "
+            + "Shards without a leader and nodes that do not answer are not counted: cluster names them.")
 
     @OptionGroup var common: CommonOptions
 

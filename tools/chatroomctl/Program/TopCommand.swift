@@ -53,7 +53,13 @@ extension TopText {
         nodes = try await client.call("GET", ["cluster"])
         self.shards = try await client.call("GET", ["cluster", "shards"])
         figures = try await client.call("GET", ["figures"])
-        self.rooms = try await client.call("GET", ["rooms"], query: [("sort", "online"), ("limit", String(rooms))])
+        // Rooms are not listed while a shard has no leader, and that is when everything else is looked at.
+        do throws(CommandFailure) {
+            self.rooms = try await client.call("GET", ["rooms"], query: [("sort", "online"), ("limit", String(rooms))])
+        } catch {
+            guard error.status == 503 else { throw error }
+            (self.rooms, roomsComplaint) = (.object([:]), error.message)
+        }
         shardsMax = shards
     }
 }

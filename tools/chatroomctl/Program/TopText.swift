@@ -4,6 +4,8 @@ import ControlClient
 struct TopText {
     /// The answers of the server API: `stats`, `cluster`, `cluster/shards`, `figures` and `rooms`.
     var stats, nodes, shards, figures, rooms: JSONTree
+    /// Why the rooms could not be listed; nil where they were.
+    var roomsComplaint: String?
     /// How many shards to name at most: those that lack something come first, then the busiest.
     var shardsMax: Int
 
@@ -20,7 +22,8 @@ struct TopText {
         let header =
             TimeText.full(stats["time"]?.integer ?? 0) + "  "
             + counts.map { "\($0) \(stats[$0]?.shown ?? "0")" }.joined(separator: "  ")
-        return [header, ""] + nodeTable.lines() + [""] + shardLines(since: former) + [""] + roomTable.lines()
+        return [header, ""] + nodeTable.lines() + [""] + shardLines(since: former) + [""]
+            + (roomsComplaint.map { ["no rooms are listed: \($0)"] } ?? roomTable.lines())
     }
 
     private var nodeTable: Table {
