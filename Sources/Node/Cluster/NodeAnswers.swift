@@ -64,7 +64,12 @@ struct NodeAnswers: Sendable {
         case .lanes(let room): return .lanes(await gateway.figures(of: room))
         case .transfer(let shard, let node):
             guard await rooms.transfer(shard, to: node) else {
-                throw ChatError(.conflict, "\(node) can't take shard \(shard.number) over now", field: "to")
+                let shard = shard.number
+                throw ChatError(
+                    .conflict,
+                    "\(node) can't take shard \(shard) over: it has no replica of it, or one that is behind or can't "
+                        + "be reached (cluster shards shows the replicas)",
+                    field: "to")
             }
             return .done
         case .shards: return .shards(await shards())
