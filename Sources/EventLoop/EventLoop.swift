@@ -49,6 +49,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private let wakeUpPoll: UnsafeMutablePointer<uv_poll_t>
     private let turnEnd: UnsafeMutablePointer<uv_prepare_t>
     private let stayAwake: UnsafeMutablePointer<uv_idle_t>
+    /// False where `init` has failed: there is nothing to close then.
+    private var isMade = false
     private let hasStarted = Atomic(false)
     private let end = Mutex(End())
 
@@ -77,10 +79,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
             result = uv_poll_init(uvLoop, wakeUpPoll, wakeup)
             if result != 0 { uv_loop_close(uvLoop) }
         }
-        guard result == 0 else {
-            freeMemory()
-            throw EventLoopError(uvCode: result, doing: "cannot make the event loop \(name)")
-        }
+        // What there is goes with this object.
+        guard result == 0 else { throw EventLoopError(uvCode: result, doing: "cannot make the event loop \(name)") }
         let identity = Unmanaged.passUnretained(self).toOpaque()
         uvLoop.pointee.data = identity
         wakeUpPoll.pointee.data = identity
@@ -98,10 +98,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
             Unmanaged<EventLoop>.fromOpaque(handle.unsafelyUnwrapped.pointee.data).takeUnretainedValue().endTurn()
         }
         uv_idle_init(uvLoop, stayAwake)
+        isMade = true
     }
 
     deinit {
-        if !hasStarted.load(ordering: .relaxed) {
+        if isMade, !hasStarted.load(ordering: .relaxed) {
             precondition(inbox.count == 0, "event loop \(name) was given work and never started")
             closeOwnHandles()
             runToEnd()

@@ -36,6 +36,9 @@ struct Graces {
         if departed.count < Self.departedMax { departed.insert(user) }
     }
 
+    /// Whether the user is one of those who have left, as far as these are known.
+    func mayHaveDeparted(_ user: UserID) -> Bool { departed.count >= Self.departedMax || departed.contains(user) }
+
     mutating func arrive(_ user: UserID) {
         if !departed.isEmpty { departed.remove(user) }
     }

@@ -9,6 +9,8 @@ import Wire
 extension RoomActor {
     /// How many of them a lane, or a manager, is told again; managers ask for the others.
     private static var toldAgainMax: Int { 100 }
+    /// And so many bytes of them a manager.
+    private static var toldAgainBytesMax: Int { 64 << 10 }
 
     // MARK: - Telling
 
@@ -39,7 +41,13 @@ extension RoomActor {
         let session = [(lane: Lane(node: address.node, number: address.lane), sessions: [address.session])]
         for record in state.denials(of: user, since: since, at: now) { stream.notify(push(record), to: session) }
         guard state.managerUsers.contains(user) else { return }
-        for record in state.held(since: since).suffix(Self.toldAgainMax) { stream.notify(push(record), to: session) }
+        // A client on a bad link comes back often: its queue is for the room's messages.
+        var bytesLeft = Self.toldAgainBytesMax
+        let newest = state.held(since: since).suffix(Self.toldAgainMax).reversed().prefix { record in
+            bytesLeft -= HistoryCodec.shownBytes(record.message)
+            return bytesLeft >= 0
+        }
+        for record in newest.reversed() { stream.notify(push(record), to: session) }
     }
 
     /// The sessions of a lane may not have heard of it from a leader before this one.

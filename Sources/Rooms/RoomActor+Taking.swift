@@ -123,8 +123,8 @@ extension RoomActor {
         guard let revivedAt = caller.revivedAt, revivedAt >= times.ledSince.adding(seconds: -grace) else {
             return false
         }
-        return isAnnouncing(at: context.now()) && !graces.departed.contains(caller.user)
-            && kicked(caller.user, since: times.ledSince) == nil
+        return isAnnouncing(at: context.now()) && !graces.mayHaveDeparted(caller.user)
+            && kicked(caller.user, since: times.ledSince) == nil && !state.everybodyKicked(since: times.ledSince)
     }
 
     /// The lane says what its viewers have been shown when it has announced all of them.

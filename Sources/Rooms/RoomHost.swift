@@ -105,31 +105,48 @@ public final class RoomHost: Sendable {
         let figures = RoomFigures(metrics: given.metrics, now: given.now)
         let slots = TransferSlots()
         // All at once: each waits for its shards' logs, which one thread reads.
-        let started = await withTaskGroup(of: (number: Int, host: Result<LoopBound<LoopHost>, any Error>).self) {
-            group in
+        let started = StartedHosts()
+        let results = await withTaskGroup(of: Result<Void, any Error>.self) { group in
             for (number, loop) in loops.enumerated() {
                 group.addTask { [self] in
                     do {
-                        return (number, .success(try await startHost(number, on: loop, given, figures, slots)))
+                        return .success(try await startHost(number, on: loop, given, figures, slots, started))
                     } catch {
-                        return (number, .failure(error))
+                        return .failure(error)
                     }
                 }
             }
-            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.number < $1.number }
+            return await group.reduce(into: []) { $0.append($1) }
         }
-        // Also where one has failed: the others are to be stopped.
-        hosts.withLock { $0 = started.compactMap { try? $0.host.get() } }
-        for one in started { _ = try one.host.get() }
+        // Where one has failed, `stop` knows of those before it only.
+        for host in started.behindFailed { await host.loop.run { host.value.stop() } }
+        for result in results { try result.get() }
+    }
+
+    /// Loops that have begun, which are known by their numbers: none is told of before those in front of it.
+    private final class StartedHosts: Sendable {
+        private let waiting = Mutex<[Int: LoopBound<LoopHost>]>([:])
+
+        var behindFailed: [LoopBound<LoopHost>] { waiting.withLock { Array($0.values) } }
+
+        func add(_ number: Int, _ host: LoopBound<LoopHost>, to hosts: borrowing Mutex<[LoopBound<LoopHost>]>) {
+            waiting.withLock { waiting in
+                waiting[number] = host
+                hosts.withLock { hosts in
+                    while let next = waiting.removeValue(forKey: hosts.count) { hosts.append(next) }
+                }
+            }
+        }
     }
 
     /// The shards of a loop.
     private func startHost(
-        _ number: Int, on loop: EventLoop, _ given: Dependencies, _ figures: RoomFigures, _ slots: TransferSlots
-    ) async throws -> LoopBound<LoopHost> {
+        _ number: Int, on loop: EventLoop, _ given: Dependencies, _ figures: RoomFigures, _ slots: TransferSlots,
+        _ started: StartedHosts
+    ) async throws {
         let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
         let (storages, node, calls) = (storages, node, calls)
-        return try await loop.run { () throws -> LoopBound<LoopHost> in
+        try await loop.run { [self] () throws in
             let callbacks = LoopCallbacks(client: given.callbacks.client)
             callbacks.words = given.callbacks.words
             callbacks.hook = given.callbacks.hook
@@ -154,7 +171,7 @@ public final class RoomHost: Sendable {
                     entriesRetained: given.entriesRetained)
             }
             host.start()
-            return LoopBound(onLoop: host, loop: loop)
+            started.add(number, LoopBound(onLoop: host, loop: loop), to: hosts)
         }
     }
 
