@@ -79,7 +79,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
             result = uv_poll_init(uvLoop, wakeUpPoll, wakeup)
             if result != 0 { uv_loop_close(uvLoop) }
         }
-        // What there is goes with this object.
+        // All that has been made goes with this object.
         guard result == 0 else { throw EventLoopError(uvCode: result, doing: "cannot make the event loop \(name)") }
         let identity = Unmanaged.passUnretained(self).toOpaque()
         uvLoop.pointee.data = identity
