@@ -42,9 +42,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     package let cells = CellPool()
 
     private let inbox = JobInbox()
-    /// An eventfd that the loop watches, by which other threads end its poll. It stands in for `uv_async_t`, with which a
-    /// woken loop spins until the thread that woke it is back from its write (libuv before 1.45, its issue 2651): with few CPUs the loop has
-    /// often just taken the CPU of that thread.
+    /// An eventfd that the loop watches. Other threads end its poll with it. It replaces `uv_async_t`: with that, a woken
+    /// loop spins until the thread that woke it is back from its write (libuv before 1.45, its issue 2651). With few CPUs
+    /// the loop has often just taken the CPU of that thread.
     private let wakeup: Int32
     private let wakeUpPoll: UnsafeMutablePointer<uv_poll_t>
     private let turnEnd: UnsafeMutablePointer<uv_prepare_t>

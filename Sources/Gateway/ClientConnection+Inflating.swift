@@ -34,8 +34,8 @@ extension ClientConnection {
         }
     }
 
-    /// A message has become so much more than it came as. It counts against the share of the turn, and a connection that
-    /// goes on so is read no further for a while.
+    /// Counts the bytes by which a message has grown against the share of the turn. A connection that goes on so is read no
+    /// further for a while.
     private func charge(_ bytes: Int) {
         guard bytes > 0 else { return }
         bytesLeft -= bytes
@@ -48,7 +48,7 @@ extension ClientConnection {
         lane.readLater(overdrawn: self)
     }
 
-    /// Whether its messages have become too much until now.
+    /// Whether its messages have grown by more than they may until now.
     func owesInflation() -> Bool {
         inflation?.wait(for: 0, nowMilliseconds: lane.loop.nowMilliseconds) != nil
     }

@@ -71,9 +71,9 @@ final class ClientConnection: ConnectionHandler {
     var unfinished: UnfinishedFrame?
     /// A message has been inflated before `connect` was answered.
     var hasInflated = false
-    /// For what its compressed messages become more than they came as; nil before the first of them.
+    /// Pays for the bytes by which its compressed messages grow; nil before the first of them.
     var inflation: TokenBucket?
-    /// It waits until that is there again.
+    /// It is not read until it has paid.
     var isOverdrawn = false
     var malformedInARow = 0
     /// Bytes that came and are not parsed, because the share of the turn was used up.

@@ -42,8 +42,8 @@ public struct GatewayConfiguration: Sendable {
     /// Bytes of one connection after which it is read no further in this turn. A read brings up to 64 KB, and a frame
     /// that it completes up to 1 MB.
     public var bytesPerTurnMax = 64 * 1024
-    /// So much more than it came as a connection's compressed messages may become in a second, and at once; then it is read
-    /// no further until that is over. A byte that comes may become a thousand, and each is parsed.
+    /// The bytes by which the compressed messages of a connection may grow in a second, and at once. A connection beyond
+    /// that is read later: a byte that comes may become a thousand, and each of them is parsed.
     public var inflatedBytesPerSecond = 256.0 * 1024
     public var inflatedBytesBurst = 1024.0 * 1024
     public var connections = ConnectionLimits()

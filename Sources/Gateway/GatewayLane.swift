@@ -349,7 +349,7 @@ final class GatewayLane {
         loop.executeLater {}
     }
 
-    /// A full one, for a connection that has brought nothing compressed yet.
+    /// A full bucket for a connection that has brought nothing compressed yet.
     var inflationBucket: TokenBucket {
         TokenBucket(
             ratePerSecond: configuration.inflatedBytesPerSecond, burst: configuration.inflatedBytesBurst,

@@ -9,7 +9,7 @@ import Wire
 extension RoomActor {
     /// How many of them a lane, or a manager, is told again; managers ask for the others.
     private static var toldAgainMax: Int { 100 }
-    /// And so many bytes of them a manager.
+    /// How many bytes of them a manager is told again.
     private static var toldAgainBytesMax: Int { 64 << 10 }
 
     // MARK: - Telling

@@ -118,12 +118,12 @@ public final class RoomHost: Sendable {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        // Where one has failed, `stop` knows of those before it only.
+        // `stop` knows only of the loops in front of one that has failed.
         for host in started.behindFailed { await host.loop.run { host.value.stop() } }
         for result in results { try result.get() }
     }
 
-    /// Loops that have begun, which are known by their numbers: none is told of before those in front of it.
+    /// Loops that have begun. They are known by their numbers, so each is made known behind those in front of it.
     private final class StartedHosts: Sendable {
         private let waiting = Mutex<[Int: LoopBound<LoopHost>]>([:])
 
@@ -145,7 +145,6 @@ public final class RoomHost: Sendable {
         _ started: StartedHosts
     ) async throws {
         let shards = (0..<shardMap.shardCount).filter { Int($0) % loops.count == number }
-        let (storages, node, calls) = (storages, node, calls)
         try await loop.run { [self] () throws in
             let callbacks = LoopCallbacks(client: given.callbacks.client)
             callbacks.words = given.callbacks.words

@@ -65,7 +65,7 @@ extension ShardHost {
         // In the term in which it was said, and before anybody hears that this node leads no more: what a later leader
         // says comes after it. Barrage that was taken is not waited for any longer: nobody else has it.
         publisher.closeBarrageWindows()
-        // First what still waits for the end of the turn, of which something may be left out.
+        // Enters that wait for the end of the turn come first: something of theirs may be left out, too.
         publishAll()
         let now = context.now()
         for room in rooms.active { publisher.mark(room) { $0.publishLastLeftOut(at: now) } }

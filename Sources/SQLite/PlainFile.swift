@@ -94,19 +94,21 @@ public final class PlainFile {
     public func readAll(_ count: Int, at offset: Int) throws(SQLiteError) -> [UInt8]? {
         var result = SQLITE_OK
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            result = fill(UnsafeMutableRawBufferPointer(buffer)[..<count], at: offset)
+            result = fill(
+                UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count]), at: offset)
             initialized = count
         }
         return try isWhole(result) ? bytes : nil
     }
 
-    /// The same into memory that is there already. Undefined are its bytes where the file ends before, and false is returned.
+    /// The same into memory that is there already.
+    /// - Returns: false when the file ends before; the bytes mean nothing then.
     public func readAll(into bytes: inout [UInt8], at offset: Int) throws(SQLiteError) -> Bool {
-        try isWhole(bytes.withUnsafeMutableBytes { fill($0[...], at: offset) })
+        try isWhole(bytes.withUnsafeMutableBytes { fill($0, at: offset) })
     }
 
-    private func fill(_ bytes: Slice<UnsafeMutableRawBufferPointer>, at offset: Int) -> Int32 {
-        guard let base = UnsafeMutableRawBufferPointer(rebasing: bytes).baseAddress else { return SQLITE_OK }
+    private func fill(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
+        guard let base = bytes.baseAddress else { return SQLITE_OK }
         for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
             let length = Int32(min(Self.pieceBytes, bytes.count - start))
             let result = methods.pointee.xRead(file, base + start, length, Int64(offset + start))

@@ -80,7 +80,7 @@ extension RoomLedger {
         guard let message = message(claim), message.kind == .kept, message.state == .accepted, let seq = message.seq,
             let content = contents[seq]
         else { return }
-        // That history could not be read is said once, and says nothing of each message.
+        // A history that could not be read says nothing of single messages, and is noted once.
         if content.claim != claim || (historyEnd != nil && !content.isInHistory) {
             note(
                 .notInHistory,
