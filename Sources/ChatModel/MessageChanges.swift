@@ -38,6 +38,8 @@ public struct MessageChanges: Sendable, Hashable {
     }
 
     private static func hasNone(_ field: String, _ body: MessageBody, _ types: String) -> ChatError {
-        ChatError(.badParameter, "only \(types) have \(field), and this is a \(body.type.rawValue)", field: field)
+        ChatError(
+            .badParameter, "only \(types) have \(field), and this is a \(body.type.rawValue)",
+            field: "set.\(field)")
     }
 }

@@ -16,6 +16,10 @@ extension Gateway {
 
     /// A user is banned or muted in all rooms, or no more. Returns at once; call it after the verifier knows.
     public func sanction(_ user: UserID, _ kind: SanctionKind) {
+        // A session that nobody holds just now has ended too, also when the ban is over by the time it is looked for.
+        if kind == .banned, shared.verifier.sanction(.banned, of: user) != nil {
+            shared.directory.putOffline(.user(user), at: shared.now())
+        }
         for (lane, ids) in shared.directory.sessions(of: user) {
             guard let lane = self.lane(lane) else { continue }
             lane.loop.execute { lane.value.sanction(ids, kind) }

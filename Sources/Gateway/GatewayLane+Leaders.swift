@@ -19,7 +19,8 @@ extension GatewayLane {
                     byNode.append((node, [call]))
                 }
             case .held: break
-            case .refused: giveUp(call, "too many requests are waiting", copied: 0)
+            case .refused:
+                if !giveUpExit(call, mayAskAgain: false) { giveUp(call, "too many requests are waiting", copied: 0) }
             }
         }
         for (node, calls) in byNode { shared.router.route(calls, to: node, from: number) }
@@ -38,18 +39,20 @@ extension GatewayLane {
                 byRoom[room, default: []].append(session)
             }
         }
-        var calls: [RoomRequest] = []
+        let (exits, others) = (asked.filter { isEnded($0) != nil }, asked.filter { isEnded($0) == nil })
+        var calls = announcementsOfEnded(exits)
+        postpone(exits)
         awaited.forget { shared.shardMap.shard(of: $0) == notice.shard }
         for (room, sessions) in byRoom { calls += announcements(of: sessions, in: room) }
-        calls += ownAsked(asked) + tapsAgain(of: notice.shard)
+        calls += ownAsked(others) + tapsAgain(of: notice.shard)
         if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }
     }
 
     /// Calls of sessions that have gone to another lane are not asked again: an enter would bring them back, an exit
-    /// end what they have entered since. Nobody here waits for the answer.
+    /// end what they have entered since. Nobody here waits for the answer. Those that are over have gone nowhere.
     func ownAsked(_ calls: [RoomRequest]) -> [RoomRequest] {
         calls.filter { call in
-            guard case .session(let id) = call.asker, sessions[id] == nil else { return true }
+            guard case .session(let id) = call.asker, sessions[id] == nil, isEnded(call) == nil else { return true }
             if let request = call.number { _ = open.answered(call.asker, request) }
             return false
         }
@@ -69,7 +72,7 @@ extension GatewayLane {
         return calls
     }
 
-    private func announcement(of session: LaneSession, in room: RoomID) -> RoomRequest {
+    func announcement(of session: LaneSession, in room: RoomID) -> RoomRequest {
         RoomRequest(
             room: room, from: SessionOrigin(address(of: session), session.state.caller),
             .announce(session.state.announcement(in: room)))
@@ -96,7 +99,7 @@ extension GatewayLane {
 
     /// Calls for which no leader was found in time are answered.
     func giveUpHeldCalls() {
-        for call in open.expire(at: loop.nowMilliseconds) {
+        for call in open.expire(at: loop.nowMilliseconds) where !giveUpExit(call, mayAskAgain: true) {
             giveUp(call, "the room has no leader at the moment", copied: .max)
         }
     }

@@ -101,15 +101,6 @@ extension GatewayLane {
                 || shared.verifier.sanction(.banned, of: state.caller.user) != nil)
     }
 
-    /// The session is over: its rooms see an exit.
-    func end(_ session: LaneSession) {
-        sessions[session.id] = nil
-        agenda.forget(session.id)
-        shared.directory.remove(session.id)
-        shared.devices.remove(session.id, of: session.state.caller.user)
-        perform(session.state.end(), of: session)
-    }
-
     func leave(_ room: RoomID, _ session: SessionID, _ caller: Caller) {
         let address = SessionAddress(node: configuration.node, lane: number, session: session, encoding: .json)
         call(RoomRequest(room: room, from: SessionOrigin(address, caller), .leave))

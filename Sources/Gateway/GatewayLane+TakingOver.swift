@@ -74,7 +74,7 @@ extension GatewayLane {
         let now = shared.now()
         guard let opened = shared.seal.open(held, of: user), shared.directory.lane(of: held) == nil,
             !shared.directory.isToEnd(held, of: opened.user, startedAt: opened.startedAt, at: configuration.node),
-            user != nil || !shared.verifier.isRevoked(opened.user, issuedAt: opened.startedAt)
+            !shared.verifier.isRevoked(opened.user, issuedAt: opened.startedAt)
         else { return received(nil, for: number) }
         let session = Session(
             revived: held, user: opened.user, isAnonymous: user == nil, startedAt: opened.startedAt, at: now,

@@ -11,12 +11,13 @@ struct PageFiles: Sendable {
 
     /// - Parameter mediaOrigin: to which the page sends content; nil: its own.
     init(mediaOrigin: String?) {
-        // Scripts and styles are files of this origin only; pictures and sounds that people send may be anywhere.
+        // Scripts and styles are files of this origin only; pictures and sounds that people send may be anywhere. When
+        // this node ends, the page sends and reads content at another one, without TLS where the cluster has none.
         let store = mediaOrigin.map { " " + $0 } ?? ""
         let policy =
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data: blob:\(store); "
-            + "media-src 'self' https: blob:\(store); connect-src 'self' ws: wss:\(store); base-uri 'none'; "
-            + "form-action 'none'; frame-ancestors 'none'"
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' http: https: data: blob:\(store); "
+            + "media-src 'self' http: https: blob:\(store); connect-src 'self' http: https: ws: wss:\(store); "
+            + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         all = EmbeddedFile.pages.map { file in
             WebFile(
                 path: file.name == Self.page ? "/" : "/\(file.name)", name: file.name, content: file.content,

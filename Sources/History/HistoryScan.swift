@@ -18,11 +18,20 @@ struct HistoryScan: Sendable {
     private let beforeSeq: Int64
     /// The seqs of the current file that are left; nil: the file has not been begun.
     private var range: ClosedRange<Int64>?
+    /// For a query that wants few types: runs of messages that have none of them are not looked at.
+    private var skips: (types: TypeMask, walk: TypeRunWalk)?
 
     /// - Parameters:
     ///   - files: those that there are, in their order.
     ///   - filesMax: at most so many of them are looked at, the first in order.
-    init(_ query: HistoryQuery, files: [HistoryFile], cutoffs: HistoryCutoffs, filesMax: Int = .max) {
+    ///   - runs: the types that are known of runs of the shard's messages, for a query that wants few.
+    init(
+        _ query: HistoryQuery, files: [HistoryFile], cutoffs: HistoryCutoffs, filesMax: Int = .max,
+        runs: TypeRuns? = nil
+    ) {
+        if let runs, let types = query.types {
+            skips = (TypeMask(types), TypeRunWalk(query.incarnation, runs))
+        }
         order = query.order
         incarnation = query.incarnation
         self.cutoffs = cutoffs
@@ -56,22 +65,25 @@ struct HistoryScan: Sendable {
                 continue
             }
             if range == nil { range = try seqs(of: file, reader) }
-            guard let current = range else {
+            guard let left = range, let current = part(of: left) else {
                 endFile()
                 filesLeft -= 1
                 continue
             }
+            // Where no message stands, a part is a step all the same.
+            rowsLeft -= 1
             var isWanted = true
             var last = current.lowerBound
             let isWhole = try reader.scan(incarnation, current, in: order, columns: columns) {
                 (row) throws(SQLiteError) in
                 last = row.seq
                 rowsLeft -= 1
+                skips?.walk.note(row.seq, row.type, in: order)
                 isWanted = try visit(row)
                 return isWanted && rowsLeft > 0
             }
             guard isWanted else { return true }
-            range = isWhole ? nil : rest(of: current, after: last)
+            range = rest(of: left, after: isWhole ? end(of: current) : last)
             if range == nil {
                 endFile()
                 filesLeft -= 1
@@ -84,6 +96,15 @@ struct HistoryScan: Sendable {
     private mutating func endFile() {
         files.removeLast()
         range = nil
+    }
+
+    private func part(of range: ClosedRange<Int64>) -> ClosedRange<Int64>? {
+        guard let skips else { return range }
+        return skips.walk.runs.part(of: range, in: order, of: incarnation, with: skips.types)
+    }
+
+    private func end(of range: ClosedRange<Int64>) -> Int64 {
+        order == .ascending ? range.upperBound : range.lowerBound
     }
 
     private func rest(of range: ClosedRange<Int64>, after seq: Int64) -> ClosedRange<Int64>? {
@@ -102,6 +123,11 @@ struct HistoryScan: Sendable {
         if file.day == earliest.day { first = max(first, try reader.firstSeq(incarnation, atOrAfter: earliest)) }
         if let latest, file.day == latest.day {
             last = min(last, try reader.firstSeq(incarnation, atOrAfter: latest.adding(milliseconds: 1)) - 1)
+        }
+        if skips != nil {
+            // Runs of which no message is here are not walked over.
+            guard let here = try reader.seqs(of: incarnation) else { return nil }
+            (first, last) = (max(first, here.lowerBound), min(last, here.upperBound))
         }
         return first <= last ? first...last : nil
     }

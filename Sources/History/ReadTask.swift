@@ -35,7 +35,8 @@ struct PageTask: ReadTask {
     private var more: Bool?
 
     init(
-        _ query: HistoryQuery, files: [HistoryFile], _ configuration: StorageConfiguration, reader: HistoryReader?
+        _ query: HistoryQuery, files: [HistoryFile], _ configuration: StorageConfiguration, reader: HistoryReader?,
+        runs: TypeRuns?
     ) {
         let cutoffs = configuration.cutoffs(room: query.visibleSince)
         self.query = query
@@ -44,7 +45,7 @@ struct PageTask: ReadTask {
         self.reader = reader
         limit = min(max(query.limit, 1), Int(Limits.pageItems))
         columns = query.withoutPayload || query.types != nil || query.sender != nil ? .withoutPayload : .all
-        scan = HistoryScan(query, files: files, cutoffs: cutoffs)
+        scan = HistoryScan(query, files: files, cutoffs: cutoffs, runs: runs)
     }
 
     mutating func slice(open: FileOpener) throws(SQLiteError) -> StoredPage? {

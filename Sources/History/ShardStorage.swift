@@ -16,6 +16,7 @@ public final class ShardStorage: Sendable {
     /// Nil: search is off.
     let search: SearchState?
     let state: Monitor<ShardState>
+    let typeRuns: TypeRuns
     private let pool: StoragePool
     private let historyReads = Atomic<Int>(0)
     let lines = Monitor(ReadLines())
@@ -29,6 +30,7 @@ public final class ShardStorage: Sendable {
         indexThread = pool.indexer
         search = configuration.search.map(SearchState.init)
         state = Monitor(ShardState())
+        typeRuns = TypeRuns(rows: configuration.typeRunRows)
         self.pool = pool
     }
 
@@ -231,7 +233,7 @@ public final class ShardStorage: Sendable {
     ) {
         historyReads.add(1, ordering: .relaxed)
         withReads(completion, room: query.incarnation, reader: reader) { [self] writer, done in
-            let task = PageTask(query, files: writer.fileNames, configuration, reader: reader)
+            let task = PageTask(query, files: writer.fileNames, configuration, reader: reader, runs: typeRuns)
             read(task, of: query.incarnation, for: reader, done)
         }
     }

@@ -41,6 +41,8 @@ public struct StorageConfiguration: Sendable {
     /// Rooms that may wait to be loaded, other reads included. More than rooms may be loading at a time: after a
     /// failover all rooms with viewers are, and one that is refused has viewers who are told nothing.
     public var waitingLoadsMax = 16_384
+    /// Messages of a run whose types are remembered once they have been looked for in vain (`TypeRuns`).
+    public var typeRunRows = 1_024
     /// Snapshots of one shard that may be open.
     public var snapshotsMax = 2
     /// How long a snapshot may be open: meanwhile the shard's log is not trimmed. Then it is closed, and reading it

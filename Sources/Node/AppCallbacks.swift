@@ -151,7 +151,7 @@ actor AppCallbacks {
 
     private func secret(_ given: String?, _ stored: String?, field: String) throws(ChatError) -> String {
         guard let secret = given ?? stored else {
-            throw ChatError(.badParameter, "\(field) is missing, and none is set yet", field: field)
+            throw ChatError(.badParameter, "\(field) is missing, and none is set", field: field)
         }
         return secret
     }

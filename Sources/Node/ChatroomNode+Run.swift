@@ -9,6 +9,7 @@ import HTTPClient
 import LogStore
 import Logging
 import ServerAPI
+import ServiceLifecycle
 import Swim
 import SwimDriver
 import Synchronization
@@ -42,7 +43,23 @@ extension ChatroomNode {
     /// Serves until the task is cancelled or a graceful shutdown is asked for (SIGTERM).
     public func run() async throws {
         let directory = DataDirectory(path: configuration.dataDirectory)
-        if !directory.exists, !configuration.linkSeeds.isEmpty { try await joinCluster(directory) }
+        if !directory.exists, !configuration.linkSeeds.isEmpty {
+            // A node that has joined counts as one, also when it can't serve then.
+            try await PortCheck.requireFree(configuration)
+            let failure = await cancelWhenGracefulShutdown { [self] () -> (any Error)? in
+                do {
+                    try await joinCluster(directory)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            if Task.isShuttingDownGracefully {
+                logger.info("node has stopped before it joined", metadata: ["node": "\(configuration.node)"])
+                return
+            }
+            if let failure { throw failure }
+        }
         let owner = try directory.owner(expected: configuration.node.text)
         let failure = try await StartedServices.run { services in try await run(directory, owner, &services) }
         logger.info("node has stopped", metadata: ["node": "\(configuration.node)"])

@@ -59,9 +59,16 @@ public final class ChatroomNode: Service, Sendable {
 
     private static func warn(of file: KeysFile, _ logger: Logger) {
         let names = file.keysOfUnknownRoles
-        guard !names.isEmpty else { return }
-        logger.warning(
-            "keys have a role that this program does not know; they may do nothing", metadata: ["keys": "\(names)"])
+        if !names.isEmpty {
+            logger.warning(
+                "keys have a role that this program does not know; they may do nothing", metadata: ["keys": "\(names)"])
+        }
+        if file.admin.isEmpty, file.keySets.isEmpty, !file.token.contains(where: { $0.use == .admin }) {
+            logger.warning("the keys file has no admin key: nobody may use the server API")
+        }
+        if file.token.isEmpty, file.keySets.isEmpty {
+            logger.warning("the keys file has no key of tokens: nobody can log in with one")
+        }
     }
 
     /// Reads keys and certificates again and takes over the limits of `new` (SIGHUP); everything else of it waits for
@@ -74,6 +81,7 @@ public final class ChatroomNode: Service, Sendable {
         let (links, gossip) = links.withLock { ($0?.links, $0?.gossip) }
         let linkTLS = configuration.linkTLS == nil ? nil : try (new.linkTLS ?? configuration.linkTLS)?.read()
         let ring = try file.clusterRing()
+        guard ring != nil || links == nil else { throw Self.linksWithoutKey }
         let mediaSigner = try new.mediaStore.signer()
         try await keys.replace(with: file)
         Self.warn(of: file, logger)
@@ -88,6 +96,12 @@ public final class ChatroomNode: Service, Sendable {
         if let ring { media.withLock { $0 }?.use(MediaSeal(secrets: ring.mediaSecrets)) }
         if let mediaSigner { media.withLock { $0 }?.use(mediaSigner) }
         roomLimits.entersPerSecond = new.roomEntersPerSecond
+        let waiting = configuration.waitingForStart(new)
+        if !waiting.isEmpty {
+            logger.warning(
+                "changed settings wait for the next start", metadata: ["settings": "\(waiting.joined(separator: ", "))"]
+            )
+        }
         await gateway.withLock { $0 }?.reload(
             limits: new.gateway, tls: context, seal: ring.map { SessionSeal(secrets: $0.sessionSecrets) })
     }
@@ -175,6 +189,9 @@ public final class ChatroomNode: Service, Sendable {
             try await Task.sleep(for: .milliseconds(200))
         }
     }
+
+    static let linksWithoutKey = NodeError(
+        .configuration, "the keys file has no cluster key, and this node has links to others")
 
     static let seedsWithoutKey = NodeError(.configuration, "link.seeds needs a cluster key in the keys file")
 

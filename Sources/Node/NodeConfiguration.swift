@@ -81,6 +81,8 @@ public struct NodeConfiguration: Sendable {
     public var demoKillFile: String?
     /// Whether callbacks go to no address that the internet does not route.
     public var refusesPrivateCallbacks = false
+    /// The values of file and environment, by the settings' names.
+    private var given: [String: String] = [:]
 
     /// Reads file and environment.
     public init(path: String, environment: [String: String]) throws(NodeError) {
@@ -166,6 +168,15 @@ public struct NodeConfiguration: Sendable {
                 "link.host \(linkHost) is no address that other nodes could call: give one of this machine")
         }
 
+        for (index, one) in ports.enumerated() where one.port > 0 {
+            let same = ports[..<index].first { other in
+                let everywhere = [one.host, other.host].contains { IPAddress($0)?.isUnspecified == true }
+                return other.port == one.port && (other.host == one.host || everywhere)
+            }
+            if let same {
+                throw NodeError(.configuration, "\(same.name).port and \(one.name).port are both \(one.port)")
+            }
+        }
         if let url = try settings.string("advertiseUrl") {
             guard url.hasPrefix("wss://") || url.hasPrefix("ws://") && tls == nil else {
                 throw NodeError(
@@ -278,6 +289,34 @@ public struct NodeConfiguration: Sendable {
         isSearchEnabled = try settings.bool("search.enabled", default: true)
         isSearchAhead = try settings.bool("search.ahead", default: false)
         try settings.refuseUnknownKeys()
+        given = settings.given
+    }
+
+    /// Settings that have other values in `new`, which a reload does not take over.
+    func waitingForStart(_ new: NodeConfiguration) -> [String] {
+        var taken = Self.takenByReload
+        // TLS itself is not switched by a reload.
+        if tls != nil, new.tls != nil { taken += ["tls."] }
+        if linkTLS != nil, new.linkTLS != nil { taken += ["link.tls."] }
+        return Set(given.keys).union(new.given.keys)
+            .filter { name in given[name] != new.given[name] && !taken.contains { name.hasPrefix($0) } }.sorted()
+    }
+
+    /// How their names begin (CONFIGURATION.md, "SIGHUP").
+    private static let takenByReload = [
+        "limits.", "session.rooms", "session.changesPerSecond", "session.changesBurst", "session.changeBytesPerSecond",
+        "session.changeBytesBurst", "session.readsPerSecond", "session.requestsPerFrame", "session.sendQueueBytes",
+        "keysFile", "media.s3.accessKey", "media.s3.secretKeyFile",
+    ]
+
+    /// The ports that the node listens on, by the settings' names; 0: one that the system chooses.
+    var ports: [(name: String, host: String, port: Int)] {
+        let all = [
+            ("client", gateway.host, gateway.port), ("api", apiHost, apiPort), ("probes", probesHost, probesPort ?? 0),
+            // A node that speaks to no other does not use it.
+            ("link", linkHost, linkSeeds.isEmpty ? 0 : linkPort),
+        ]
+        return all.map { (name: $0.0, host: $0.1, port: $0.2) }
     }
 
     /// All three files or none.

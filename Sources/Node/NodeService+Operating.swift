@@ -158,9 +158,7 @@ extension NodeService {
     }
 
     func health() async throws(ChatError) -> ClusterHealthView {
-        let shards = await nodes.askAll(.shards).compactMap { item -> (node: NodeID, views: [ShardView])? in
-            if case .shards(let views) = item.answer { (item.node, views) } else { nil }
-        }
+        let shards = await shardsOfNodes()
         return ClusterHealth(
             shardCount: Int(rooms.shardCount), listed: system.nodes, statuses: await statuses(), shards: shards,
             level: system.level
@@ -181,12 +179,36 @@ extension NodeService {
             let advice = isDraining ? "it is being drained: wait until it leads none" : "drain it first"
             throw ChatError(.conflict, "\(node) leads \(count): \(advice)", field: "node")
         }
+        try await requireNoLastCopy(at: node)
         let others = system.nodes.map(\.node.text).filter { $0 != node.text }
         // One that is made for several nodes says nothing of this one alone.
         let certificate = await nodes.certificate(of: node).flatMap { shown in
             shown.names.contains(where: others.contains) ? nil : shown.fingerprint
         }
         try await system.changeNodes(.remove(node, certificate: certificate))
+    }
+
+    /// A shard that nobody leads may have what was acked on this node's disk alone, and a removed node brings nothing back.
+    private func requireNoLastCopy(at node: NodeID) async throws(ChatError) {
+        let known = ClusterHealth.Shards(await shardsOfNodes())
+        let held = (0..<Int64(rooms.shardCount)).filter { shard in
+            !known.led.contains(shard) && known.replicas[shard].map { $0.nodes.contains(node) } ?? true
+        }
+        guard let first = held.first else { return }
+        let what =
+            held.count == 1
+            ? "shard \(first), which nobody leads" : "\(held.count) shards that nobody leads, shard \(first) the first"
+        throw ChatError(
+            .conflict,
+            "\(node) may have the only copy of \(what): bring it back, or another node that is away, and remove it then",
+            field: "node")
+    }
+
+    /// The shards as each node that answers knows them.
+    private func shardsOfNodes() async -> [(node: NodeID, views: [ShardView])] {
+        await nodes.askAll(.shards).compactMap { item in
+            if case .shards(let views) = item.answer { (item.node, views) } else { nil }
+        }
     }
 
     func readmit(_ node: NodeID) async throws(ChatError) { try await system.changeNodes(.readmit(node)) }
@@ -328,13 +350,24 @@ extension NodeService {
         return key.administrator
     }
 
+    /// The same call may be under way, here or at another node: its answer is waited for. None comes of a node that was
+    /// killed meanwhile.
     func begin(call key: String) async throws(ChatError) -> BegunCall {
-        switch try await system.begin(key) {
-        case .done: .first
-        case .answered(let answer): .answered(answer)
-        default: .unknown
+        let end = ContinuousClock.now + Self.answerWait
+        while true {
+            switch try await system.begin(key) {
+            case .done: return .first
+            case .answered(let answer): return .answered(answer)
+            default:
+                guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(100))) != nil else {
+                    return .unknown
+                }
+            }
         }
     }
+
+    /// Longer than calls without a room take.
+    private static let answerWait = Duration.seconds(5)
 
     func finish(call key: String, answer: [UInt8]?) async throws(ChatError) {
         try await system.finish(key, answer: answer)

@@ -11,6 +11,8 @@ struct SettingsReader {
     /// By key, as in `client.port`.
     private let file: [String: Setting]
     private var known: Set<String> = []
+    /// The values that were found for the keys that were asked for, as text: two are compared, and shown to nobody.
+    private(set) var given: [String: String] = [:]
 
     /// - Parameter variables: the environment of the process.
     init(path: String, environment variables: [String: String]) throws(NodeError) {
@@ -78,11 +80,16 @@ struct SettingsReader {
     /// - Parameter read: the value of a variable's text, `nil` when it is of another type.
     private mutating func lookUp(_ key: String, _ read: (String) -> Setting?) -> Setting? {
         known.insert(key)
-        guard let variable = environment[Self.variable(key)] else {
-            if case .object? = file[key] { return nil }
-            return file[key]
+        let found: Setting?
+        if let variable = environment[Self.variable(key)] {
+            found = read(variable) ?? .other
+        } else if case .object? = file[key] {
+            found = nil
+        } else {
+            found = file[key]
         }
-        return read(variable) ?? .other
+        given[key] = found.map { "\($0)" }
+        return found
     }
 
     /// The name under which its value was given.

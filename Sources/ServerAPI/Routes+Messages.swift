@@ -8,7 +8,7 @@ extension Routes {
             method: .post, path: "/v1/rooms/{room}/messages", name: "sendMessage", roles: .moderation,
             summary: "Send a message.",
             request: RequestDescription(body: ServerSendRequest.self), answer: .json(SendResult.self),
-            isFrequent: true, isIdempotent: true, refusals: [.notFound, .roomClosed, .rejected]
+            isFrequent: true, isIdempotent: true, refusals: [.notFound, .tooOften, .roomClosed, .rejected]
         ) { request, service throws(ChatError) in
             let room = try request.room
             let send = try request.decode(ServerSendRequest.self)
@@ -16,13 +16,13 @@ extension Routes {
                 send.draft, from: send.sender, moderate: send.moderate, in: room,
                 id: request.callKey(or: send.clientID))
             if case .held(let heldID) = result { return APIResponse(SendResult(heldID: heldID)) }
-            guard case .posted(let messageID, let place, let time, let priority, _) = result else {
+            guard case .posted(let messageID, let place, let time, let priority, let delivered) = result else {
                 throw request.unexpected(result)
             }
-            var answer = SendResult(messageID: messageID, time: time)
-            answer.place = place
-            answer.priority = priority == send.draft.priority ? nil : priority
-            return APIResponse(answer)
+            return APIResponse(
+                SendResult(
+                    messageID: messageID, time: time, place: place,
+                    priority: priority == send.draft.priority ? nil : priority, delivered: delivered))
         },
         Route(
             method: .get, path: "/v1/rooms/{room}/messages", name: "getHistory", roles: .reading,

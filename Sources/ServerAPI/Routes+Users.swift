@@ -73,6 +73,15 @@ extension ServerSendRequest {
         guard draft.body.type != .combine else {
             throw ChatError(.badParameter, "type COMBINE is for messages of a room", field: "type")
         }
+        guard draft.body.media?.id == nil else {
+            throw ChatError(
+                .badParameter, "media.id is for messages of a room, which has the content", field: "media.id")
+        }
+        guard draft.body.media?.thumbnailID == nil else {
+            throw ChatError(
+                .badParameter, "a thumbnail's id is for messages of a room, which has the content",
+                field: "media.thumbnail")
+        }
         guard !moderate else {
             throw ChatError(.badParameter, "moderate is for messages of a room", field: "moderate")
         }

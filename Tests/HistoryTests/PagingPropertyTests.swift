@@ -33,7 +33,7 @@ private struct NaiveHistory {
     func `pages are those of a naive model, for random histories and queries`(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         let shard = try TestShard(blockRowsMin: seed % 2 == 0 ? 8 : 1)
-        let storage = try shard.open()
+        let storage = try shard.open { $0.typeRunRows = seed % 3 == 0 ? 1 : 8 }
         defer { storage.close() }
         var model = NaiveHistory()
         let lives = [Incarnation(3), Incarnation(.max), Incarnation(900)]

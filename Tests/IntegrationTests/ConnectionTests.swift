@@ -253,7 +253,8 @@ extension IntegrationTests {
 
                 try node.rewrite {
                     $0["limits"] = ["connectionsPerUser": 2]
-                    $0["session"] = ["changesPerSecond": 1000, "changesBurst": 1000]
+                    $0["session"] = ["changesPerSecond": 1000, "changesBurst": 1000, "graceSeconds": 7]
+                    $0["rooms"] = ["viewerBudget": 60]
                 }
                 let other = "another secret that only these tests know"
                 try node.write(
@@ -262,6 +263,8 @@ extension IntegrationTests {
                         "token": [["kid": "new", "algorithm": "HS256", "use": "client", "secret": other]],
                     ], to: node.keysPath, mode: 0o600)
                 #expect(try await node.reload().contains("read again"))
+                let waiting = try await node.errorLine(containing: "wait for the next start")
+                #expect(waiting.contains("settings=rooms.viewerBudget, session.graceSeconds"), "\(waiting)")
                 for number in 1...20 { try await ann.send(room, "message \(number)") }
                 var token = TestToken()
                 token.kid = "new"

@@ -58,6 +58,30 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a node whose port is taken does not join`() async throws {
+            try await TestNode.run { other in
+                let node = try TestNode(["api": ["port": other.apiPort], "link": ["seeds": ["127.0.0.1:1"]]])
+                try await expectRefusal(node, "api.port can't be used", "\(other.apiPort)")
+                #expect(!FileManager.default.fileExists(atPath: node.dataPath))
+            }
+        }
+
+        @Test(arguments: [SIGTERM, SIGINT]) func `a node that no seed answers ends when it is told to`(signal: Int32)
+            async throws
+        {
+            let node = try TestNode(["link": ["seeds": ["127.0.0.1:1"]]])
+            var keys = TestNode.keys
+            keys["cluster"] = [["secret": "a secret that only these tests know, and nobody else"]]
+            try node.write(keys, to: node.keysPath, mode: 0o600)
+            let program = try Program("chatroomd", ["--config", node.configPath])
+            defer { program.signal(SIGKILL) }
+            _ = try await program.errorLine(containing: "no seed answers yet", after: 0)
+            program.signal(signal)
+            let end = try await program.ended()
+            #expect(end.status == 0, "\(end.errors)")
+            #expect(end.errors.contains("before it joined"))
+        }
+
         @Test func `two nodes do not share one client port`() async throws {
             try await TestNode.run { other in
                 let node = try TestNode(["client": ["port": other.clientPort]])
@@ -97,6 +121,7 @@ extension IntegrationTests {
             (#"{"link": {"host": "0.0.0.0"}}"#, "link.host"),
             (#"{"link": {"tls": {"caFile": "a"}}}"#, "link.tls.keyFile"),
             (#"{"nodeId": "a b"}"#, "nodeId"),
+            (#"{"client": {"port": 7999}, "api": {"port": 7999}}"#, "client.port and api.port are both 7999"),
         ])
         func `a wrong setting is named`(_ settings: String, _ word: String) async throws {
             let object = try JSONSerialization.jsonObject(with: Data(settings.utf8)) as? [String: Any]

@@ -114,6 +114,64 @@ extension IntegrationTests.ClusterTests {
             try await cluster.start([first])
         }
 
+        @Test func `that was revoked or banned begins anew, also while a third node is dead`() async throws {
+            let cluster = try await TestCluster.whole()
+            let (here, api, third) = (cluster.nodes[0], cluster.nodes[1], cluster.nodes[2])
+            await third.kill()
+            try await cluster.ready([here, api])
+            for (user, code) in [("revoked", 4401), ("barred", 4403)] as [(String, UInt16)] {
+                let client = try await TestClient.connected(here, user)
+                let session = try #require(await client.session)
+                if user == "revoked" {
+                    #expect(try await api.api("POST", "/v1/users/\(user)/revoke").status == 200)
+                } else {
+                    #expect(try await api.api("PUT", "/v1/users/\(user)/ban", #"{"seconds":3600}"#).status == 200)
+                }
+                #expect(try await client.closing() == code)
+                if user == "barred" {
+                    #expect(try await api.api("PUT", "/v1/users/\(user)/ban", #"{"seconds":0}"#).status == 200)
+                }
+                let issued = try await api.api("POST", "/v1/users/\(user)/token", "{}").fields()["token"] as? String
+                for node in [here, api] {
+                    let back = try await TestClient.open(port: node.clientPort)
+                    let result = try await back.connect(ConnectRequest(token: issued, session: session))
+                    #expect(!result.resumed && result.session != session, "\(user)")
+                }
+            }
+            try await cluster.start([third])
+        }
+
+        @Test(arguments: ["revoke", "offline", "ban"])
+        func `that is ended while its room's leader is dead leaves the room and its seat with the next one`(how: String)
+            async throws
+        {
+            let cluster = try await TestCluster.whole()
+            let room = try await cluster.room("ended")
+            let (leader, follower, other) = try await cluster.roles(in: room)
+            let watcher = try await TestClient.entered(other, "watcher", room)
+            let user = "wanda-\(how)"
+            let holder = try await TestClient.entered(follower, user, room)
+            try await holder.set(room, "seat", "mic", transient: true)
+            leader.pause()
+            let ended = Task {
+                // The node that stands still may have led the system group, too.
+                try await poll("the call is accepted") {
+                    let answer =
+                        how == "ban"
+                        ? try await other.api("PUT", "/v1/users/\(user)/ban", #"{"seconds":3600}"#)
+                        : try await other.api("POST", "/v1/users/\(user)/\(how)")
+                    return answer.status == 200
+                }
+            }
+            _ = try await holder.closing()
+            // Others hear it before the grace is over, in which its user might have come back.
+            try await watcher.notification(.exit, of: user)
+            try await poll("the seat is free") { try await watcher.queue(room).isEmpty }
+            leader.resume()
+            try await ended.value
+            #expect(await watcher.events(of: room, about: user).filter { $0 == .exit }.count == 1)
+        }
+
         @Test func `whose node only stood still ends there with 4410, and is not told anything more`() async throws {
             let cluster = try await TestCluster.whole()
             let room = try await cluster.room("frozen")

@@ -21,6 +21,11 @@ extension IntegrationTests {
                             "GET", "/\(file.name == "index.html" ? "" : file.name)", ["If-None-Match": etag]
                         ).status == 304)
                 }
+                // Content is sent to another node, and shown from there, when this one ends.
+                let policy = try await node.page("GET", "/").headers["content-security-policy"]
+                for kind in ["img-src", "media-src", "connect-src"] {
+                    #expect(policy?.contains("\(kind) 'self' http: https: ") == true, "\(kind)")
+                }
                 #expect(try await node.page("GET", "/chatroom.js?v=1").status == 200)
                 #expect(try await node.page("POST", "/chatroom.js").status == 405)
                 for path in ["/index.html", "/chatroom.js/", "/../chatroom.js", "//", "/chatroom", "/console"] {
@@ -71,6 +76,16 @@ extension IntegrationTests {
                 let end = try await run.ended()
                 #expect(end.status == 0 && end.output.hasSuffix("ok\n"), "\(end.errors)")
             }
+        }
+
+        @Test func `the page's ledger counts what came, what was missed and for how long`() async throws {
+            guard let program = await Self.nodeProgram() else {
+                print("skipped: `node` with WebSocket (20.10 or later) is not installed")
+                return
+            }
+            let test = Self.package.appendingPathComponent("Tests/IntegrationTests/Web/ledger.test.mjs").path
+            let end = try await Program(executable: program, [test], environment: [:]).ended()
+            #expect(end.status == 0 && end.output.hasSuffix("ok\n"), "\(end.errors)")
         }
 
         /// Node of a version that has WebSocket, if it is installed.

@@ -90,10 +90,20 @@ import Wire
         let view = ClusterHealth(
             shardCount: 1, listed: Self.names.map { NodeRecord(node: $0, store: 1) },
             statuses: [status(Self.names[0], "2"), status(Self.names[1], "1"), status(Self.names[2], "2")],
-            shards: [(Self.names[0], [old]), (Self.names[1], [new])], level: .first
+            shards: [(Self.names[0], [old]), (Self.names[1], [new]), (Self.names[2], [old])], level: .first
         ).view
         #expect([view.withoutLeader, view.underReplicated] == [0, 0])
         #expect(view.nodes.versions == ["1", "2"])
+    }
+
+    @Test func `a node that has lost its disk is no replica before it has something of the shard`() {
+        let known = shard(0, 0, [0, 1, 2])
+        var begun = known
+        begun.applied = 0
+        for views in [[], [begun]] {
+            #expect(health([(0, [known]), (1, [known]), (2, views)], of: 1).underReplicated == 1)
+        }
+        #expect(health([(0, [known]), (1, [known]), (2, [known])], of: 1).underReplicated == 0)
     }
 
     @Test func `where there are fewer than three data nodes one replica is enough`() {

@@ -140,7 +140,7 @@ extension ClientCore {
         usedAddress = triedAddress
         silentAddress = ""
         lastHeard = now
-        isPinged = false
+        pingedAt = nil
         session = result.session
         user = result.user
         wasConnected = true

@@ -3,8 +3,15 @@ import Wire
 
 /// The times of connections and attempts.
 extension ClientCore {
-    func isSilent(_ now: ClientInstant, heartbeats: Double) -> Bool {
-        lastHeard.adding(milliseconds: Int64(Double(heartbeatMilliseconds) * heartbeats)) <= now
+    /// When a silent connection is given up. One that works answers a ping at once, and the server pings as well.
+    private var silenceEnds: ClientInstant {
+        let silent = lastHeard.adding(milliseconds: heartbeatMilliseconds * 5 / 2)
+        return pingedAt.map { min(silent, $0.adding(milliseconds: 10_000)) } ?? silent
+    }
+
+    /// When a silent connection is asked whether it works.
+    private var pingIsDue: ClientInstant? {
+        pingedAt == nil ? lastHeard.adding(milliseconds: heartbeatMilliseconds * 5 / 4) : nil
     }
 
     private func deadline(of phase: Phase) -> ClientInstant? {
@@ -14,9 +21,7 @@ extension ClientCore {
             .authenticating(_, let until), .waiting(let until), .settling(_, _, let until):
             until
         case .online:
-            min(
-                lastHeard.adding(milliseconds: Int64(Double(heartbeatMilliseconds) * (isPinged ? 2.5 : 1.25))),
-                moveAt ?? ClientInstant(milliseconds: .max))
+            [silenceEnds, pingIsDue, moveAt].compactMap { $0 }.min()
         }
     }
 
@@ -46,11 +51,11 @@ extension ClientCore {
     private mutating func onlineIsDue(_ now: ClientInstant) {
         if let moveAt, moveAt <= now {
             moveOn(now)
-        } else if isSilent(now, heartbeats: 2.5) {
+        } else if silenceEnds <= now {
             (silentAddress, addressIndex) = (usedAddress, 0)
-            drop(onlineConnection, "nothing was heard for 2.5 heartbeats", now)
-        } else if !isPinged {
-            isPinged = true
+            drop(onlineConnection, "nothing was heard for too long", now)
+        } else if pingedAt == nil {
+            pingedAt = now
             add(PendingRequest(.ping, .ping, at: now), now)
         }
     }
@@ -58,6 +63,6 @@ extension ClientCore {
     mutating func heard(_ number: UInt64, _ now: ClientInstant) {
         guard number == onlineConnection else { return }
         lastHeard = now
-        isPinged = false
+        pingedAt = nil
     }
 }

@@ -115,7 +115,7 @@ extension ClientCore {
         phase = .idle
         moveAt = nil
         isBeingReplaced = false
-        isPinged = false
+        pingedAt = nil
         requestsLost(now)
         for room in stays.keys.sorted() { interrupt(room) }
     }

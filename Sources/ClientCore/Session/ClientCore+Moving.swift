@@ -64,7 +64,7 @@ extension ClientCore {
         (phase, successor) = (attempt, nil)
         moveAt = nil
         isBeingReplaced = false
-        isPinged = false
+        pingedAt = nil
         requestsLost(now, isMoving: true)
         for room in stays.keys.sorted() { carryOver(room) }
     }

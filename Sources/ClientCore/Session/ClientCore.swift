@@ -85,8 +85,8 @@ package struct ClientCore: Sendable {
     var owedExits: Set<RoomID> = []
     var heartbeatMilliseconds: Int64 = 15_000
     var lastHeard = ClientInstant(milliseconds: 0)
-    /// A `ping` was sent since something was heard.
-    var isPinged = false
+    /// When a `ping` was sent, if nothing was heard since.
+    var pingedAt: ClientInstant?
     /// When the client moves to another node, after a `reconnect` push.
     var moveAt: ClientInstant?
 

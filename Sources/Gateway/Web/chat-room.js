@@ -15,8 +15,14 @@ import { bring, words } from "./words.js";
 
 const say = (key, values) => words.say(`room.${key}`, values);
 
-/** The styles of the first view. The other modules come with their sheets when they are used. */
+/** The styles of the first view. */
 const SHEETS = ["chat-room.css", "chat.css"];
+/** The modules that come when they are used, with their sheets. */
+const LATER = {
+  stage: ["stage"], seats: ["dialogs", "seats"], people: ["dialogs", "people"], dialogs: ["dialogs"], polls: ["dialogs", "polls"],
+  held: ["dialogs"], search: ["dialogs"], qr: ["dialogs"], figures: [],
+};
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 const ICONS = {
   share: "M12 15V4m0 0L8 8m4-4 4 4M5 13v6h14v-6",
   theme: "M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5Z",
@@ -36,6 +42,7 @@ const TOAST_MS = 4_500;
 /** So many messages wait for the seats to be loaded; after more of them the queue is read again. */
 const EARLY_MAX = 200;
 const AGAIN_MS = 5_000;
+const REST_MS = 10_000;
 /** Taps of so long are one request: a session has 20 requests a second. */
 const LIKE_MS = 250;
 const LIKES_MAX = 100;
@@ -99,11 +106,13 @@ export class ChatRoom extends HTMLElement {
   async connectedCallback() {
     await this.#useLanguage();
     if (!this.isConnected) return;
+    DARK.addEventListener("change", this.#label);
     this.#build();
     this.#restart();
   }
 
   disconnectedCallback() {
+    DARK.removeEventListener("change", this.#label);
     this.#figures?.destroy();
     this.#figures = null;
     this.#stop();
@@ -144,19 +153,28 @@ export class ChatRoom extends HTMLElement {
     return sheet;
   }
 
-  async #bring(name, ...sheets) {
-    const [module] = await Promise.all([bring(`${name}.js`), ...sheets.map((sheet) => this.#sheet(`${sheet}.css`))]);
+  async #bring(name) {
+    const [module] = await Promise.all([bring(`${name}.js`), ...LATER[name].map((sheet) => this.#sheet(`${sheet}.css`))]);
     return module;
   }
 
+  /** The node that serves the files may die before they are used. The next entry asks for the rest again. */
+  #bringRest() {
+    const idle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, REST_MS));
+    idle(async () => {
+      for (const name of Object.keys(LATER)) await this.#bring(name).catch(() => {});
+      bring(`words-${words.language === "zh" ? "en" : "zh"}.js`).catch(() => {});
+    }, { timeout: REST_MS });
+  }
+
   /** Does something with a module; that it can't be loaded is told, and the next use tries again. */
-  async #with(work, name, ...sheets) {
+  async #with(work, name) {
     let module;
-    try { module = await this.#bring(name, ...sheets); } catch { return this.#notice(say("unloaded"), "warn"); }
+    try { module = await this.#bring(name); } catch { return this.#notice(say("unloaded"), "warn"); }
     return work(module);
   }
 
-  #withDialogs(work) { return this.#with(work, "dialogs", "dialogs"); }
+  #withDialogs(work) { return this.#with(work, "dialogs"); }
 
   /** Does something with the people, who come when they are wanted first: `(people) => …`. */
   #withPeople(work = () => {}) {
@@ -169,7 +187,7 @@ export class ChatRoom extends HTMLElement {
         if (this.#end) views.people.exited();
       }
       work(views.people);
-    }, "people", "dialogs", "people");
+    }, "people");
   }
 
   #makePolls({ Polls }) {
@@ -186,14 +204,14 @@ export class ChatRoom extends HTMLElement {
     const isNeeded = this.#client.features.includes("poll") && Object.keys(this.#totals).some((key) => key.startsWith("poll:"));
     if (this.#polls || views.hasPolls || !isNeeded) return;
     views.hasPolls = true;
-    const module = await this.#comes(views, "polls", "dialogs", "polls");
+    const module = await this.#comes(views, "polls");
     if (module) this.#makePolls(module);
   }
 
   /** Tries to load what comes behind the chat until it is there, or not wanted any more. */
-  async #comes(views, ...names) {
+  async #comes(views, name) {
     while (views === this.#views) {
-      const module = await this.#bring(...names).catch(() => null);
+      const module = await this.#bring(name).catch(() => null);
       if (module) return views === this.#views ? module : null;
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
@@ -204,7 +222,7 @@ export class ChatRoom extends HTMLElement {
     const views = this.#views;
     if (views.hasStage) return;
     views.hasStage = true;
-    const module = await this.#comes(views, "stage", "stage");
+    const module = await this.#comes(views, "stage");
     if (module) views.stage = new module.Stage(this.#parts.stage, views.context);
   }
 
@@ -214,7 +232,7 @@ export class ChatRoom extends HTMLElement {
     if (views.seats) return views.seats.entered(entry);
     const isFirst = !views.early;
     [views.seatsEntry, views.early] = [entry, []];
-    const module = isFirst && await this.#comes(views, "seats", "dialogs", "seats");
+    const module = isFirst && await this.#comes(views, "seats");
     if (!module) return;
     const seats = views.seats = new module.Seats(this.#parts.seats, views.context);
     if (this.#end) return seats.exited();
@@ -280,7 +298,7 @@ export class ChatRoom extends HTMLElement {
           make("div", { class: "room-tablist", role: "tablist", "aria-label": say("side"), keydown: this.#tabKey },
             tab("chat", true), tab("people", false)),
           tool("search", words.say("search.title"), () => this.#openSearch(), icon(ICONS.search)),
-          tool("newPoll", words.say("polls.new"), () => this.#with((module) => this.#makePolls(module)?.openDialog(), "polls", "dialogs", "polls"),
+          tool("newPoll", words.say("polls.new"), () => this.#with((module) => this.#makePolls(module)?.openDialog(), "polls"),
             icon(ICONS.poll))),
         later("pins", "pin"), later("polls", "poll"), later("held", "held"),
         panel("chat", true), panel("people", false)),
@@ -292,17 +310,17 @@ export class ChatRoom extends HTMLElement {
     this.#polls?.built(this.#parts.polls);
   }
 
-  #label() {
+  #label = () => {
     const { theme } = this.#parts;
     if (!theme) return;
     const label = say(this.#isDark() ? "light" : "dark");
     theme.setAttribute("aria-label", label);
     theme.title = label;
-  }
+  };
 
   #isDark() {
     const theme = this.getAttribute("theme");
-    return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    return theme ? theme === "dark" : DARK.matches;
   }
 
   #switchTheme() {
@@ -373,16 +391,22 @@ export class ChatRoom extends HTMLElement {
     own.protocol = own.protocol === "https:" ? "wss:" : "ws:";
     const gateways = attribute("gateways")?.split(/[\s,]+/).filter(Boolean) ?? [];
     const anonymous = this.hasAttribute("anonymous");
+    const ledger = this.ledger = new Ledger();
     const client = this.#client = new ChatroomClient({
       gateways: gateways.length > 0 ? gateways : [own.href], retryCount: 5,
+      transport: (...given) => {
+        const socket = new WebSocket(...given);
+        socket.addEventListener("message", () => ledger.alive());
+        socket.addEventListener("close", () => ledger.closed());
+        return socket;
+      },
       ...(anonymous ? { anonymous } : { tokenProvider: () => this.tokenProvider?.() ?? this.getAttribute("token") }),
     });
     const room = this.#room = client.room(attribute("room"));
     const isCurrent = () => client === this.#client;
     this.#startedAt = performance.now();
-    this.ledger = new Ledger();
-    this.ledger.watch(room);
-    this.ledger.changed = () => isCurrent() && this.#render();
+    ledger.watch(room);
+    ledger.changed = () => isCurrent() && this.#render();
     client.on("state", ({ state, error }) => {
       if (!isCurrent()) return;
       this.#isMoving = false;
@@ -406,7 +430,10 @@ export class ChatRoom extends HTMLElement {
     room.on("filled", (messages) => {
       if (!isCurrent()) return;
       this.#views.chat.filled(messages);
-      for (const message of messages) this.#polls?.message(message);
+      for (const message of messages) {
+        this.#polls?.message(message);
+        this.#amendPin(message);
+      }
     });
     room.on("gap", (gap) => {
       if (!isCurrent()) return;
@@ -520,6 +547,7 @@ export class ChatRoom extends HTMLElement {
     this.#polls?.entered(entry, this.#totals);
     this.#bringPolls();
     this.#bringFigures();
+    this.#bringRest();
     this.#views.held?.read();
     this.#render();
   }
@@ -535,7 +563,7 @@ export class ChatRoom extends HTMLElement {
       views.held = undefined;
       return;
     }
-    const { Held } = await this.#comes(views, "held", "dialogs") ?? {};
+    const { Held } = await this.#comes(views, "held") ?? {};
     if (Held && views.wantsHeld && !views.held) views.held = new Held(this.#parts.held, views.context, () => this.#useFeatures());
   }
 
@@ -554,6 +582,7 @@ export class ChatRoom extends HTMLElement {
       this.#views.chat.message(message);
     }
     this.#polls?.message(message);
+    this.#amendPin(message);
     // The reply to `enter` holds already what came before it.
     if (message.seq !== undefined && message.seq <= this.#entry.seq) return;
     if (message.type === "NOTIFICATION") {
@@ -756,6 +785,13 @@ export class ChatRoom extends HTMLElement {
     if (this.#client) this.#useFeatures(); else pins.hidden = true;
   }
 
+  /** The line shows the text as it is now. */
+  #amendPin({ event, data }) {
+    if (event !== 360 || data.messageId !== this.#info?.pinned?.at(-1)?.messageId) return;
+    delete this.#parts.pins.dataset.shown;
+    this.#showPins();
+  }
+
   /** Writes what a pinned message says. Not all viewers read at once what their lists do not have. */
   async #tellPin({ messageId, seq }, element, waitMs = 0) {
     const [room, views] = [this.#room, this.#views];
@@ -790,7 +826,7 @@ export class ChatRoom extends HTMLElement {
 
   #openSearch() {
     const { context, chat } = this.#views;
-    this.#with(({ Search }) => new Search(context, chat).open(this.#parts.room), "search", "dialogs");
+    this.#with(({ Search }) => new Search(context, chat).open(this.#parts.room), "search");
   }
 
   #showAnnouncement() {
@@ -868,7 +904,7 @@ export class ChatRoom extends HTMLElement {
 
   #share() {
     const address = this.shareUrl ?? location.href;
-    this.#with(({ share }) => share(this.#parts.room, address, (text) => this.#notice(text)), "qr", "dialogs");
+    this.#with(({ share }) => share(this.#parts.room, address, (text) => this.#notice(text)), "qr");
   }
 }
 

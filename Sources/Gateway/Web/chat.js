@@ -30,6 +30,7 @@ const GAP_MERGE_MS = 60_000;
 const SLOW_GAPS_MAX = 64;
 const TEXT_BYTES = 32_768;
 const BARRAGE_BYTES = 5_120;
+const FILE_NAME_BYTES = 256;
 const ESTIMATE = 40;
 const SPARED = 12;
 const PATHS = {
@@ -49,6 +50,13 @@ async function sizeOfPicture(file) {
     bitmap.close();
     return { width, height };
   } catch { return {}; }
+}
+
+/** A name that the cluster takes. Its end tells the kind of the file. */
+function fileName(name) {
+  const letters = [...name];
+  while (bytesOf(letters.join("")) > FILE_NAME_BYTES) letters.splice(-16, 1);
+  return letters.join("");
 }
 
 const before = (a, b) => a.seq - b.seq || a.sub - b.sub || a.number - b.number;
@@ -1011,7 +1019,8 @@ export class Chat {
     const names = mentions.map((user) => `@${nameOf(user === me?.user ? me : this.#speakers.get(user) ?? { user })}`);
     if (mentionAll) names.push(`@${say("everyone")}`);
     if (!text.includes("://") && names.length === 0) return [text];
-    const pattern = [...names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")), "https?://[^\\s<>\"'，。）)」]{1,2000}"].join("|");
+    const ends = "\\s<>\"'，。）」";
+    const pattern = [...names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")), `https?://(?:\\([^()${ends}]{0,200}\\)|[^)${ends}]){1,2000}`].join("|");
     return text.split(new RegExp(`(${pattern})`, "g")).map((part, place) => {
       if (place % 2 === 0) return part;
       if (part.startsWith("@")) return make("b", "chat-at", part);
@@ -1038,6 +1047,7 @@ class Composer {
   #barrage;
   #high;
   #list;
+  /** The label of each user; people may share one. */
   #mentions = new Map();
   #suggested = [];
   #chosen = 0;
@@ -1075,8 +1085,7 @@ class Composer {
     this.#high = toggle("high", PATHS.high);
     const file = make("input", { type: "file", hidden: true, tabindex: -1 });
     file.addEventListener("change", () => { const [one] = file.files; file.value = ""; if (one) this.#attach(one); });
-    this.#attachButton = button("chat-toggle", icon(PATHS.clip, 20), () => (this.#sending ? this.#sending.abort() : file.click()),
-      { "aria-label": say("attach"), title: say("attach") });
+    this.#attachButton = button("chat-toggle", icon(PATHS.clip, 20), () => (this.#sending ? this.#sending.abort() : file.click()));
     this.element = make("form", "chat-composer", this.#reason, this.#quote, this.#list,
       make("div", "chat-write", make("div", "chat-toggles", this.#attachButton, this.#barrage, this.#high, file), make("div", "chat-input", this.#field, this.#count), this.#sendButton));
     try { this.#field.value = sessionStorage.getItem(this.#key) ?? ""; } catch { /* The browser keeps nothing. */ }
@@ -1169,6 +1178,7 @@ class Composer {
     this.#barrage.disabled = this.#high.disabled = this.#field.disabled;
     this.#attachButton.hidden = !this.#context.client.features.includes("media") || isBarrage;
     this.#attachButton.disabled = gate !== null && !this.#sending;
+    this.#attachButton.ariaLabel = this.#attachButton.title = say(this.#sending ? "unattach" : "attach");
     this.#field.placeholder = say(isBarrage ? "write.barrage" : "write");
     this.#field.ariaLabel = this.#field.placeholder;
     const text = this.#field.value;
@@ -1183,13 +1193,15 @@ class Composer {
 
   /** Sends a file; a second press of the button cancels it. */
   async #attach(file) {
+    if (file.size === 0) return this.#context.notice(say("nothing"), "bad");
     const type = { image: "IMAGE", audio: "AUDIO", video: "VIDEO" }[file.type.split("/")[0]] ?? "FILE";
     const sending = this.#sending = new AbortController();
     const label = make("span", "chat-toggle-label");
     this.#attachButton.append(label);
+    this.refresh();
     try {
       await this.#context.room.sendMedia(file, {
-        type, media: type === "IMAGE" ? await sizeOfPicture(file) : {}, signal: sending.signal,
+        type, name: fileName(file.name), media: type === "IMAGE" ? await sizeOfPicture(file) : {}, signal: sending.signal,
         onProgress: (sent, all) => { label.textContent = `${Math.round(sent * 100 / all)} %`; },
       });
       this.sent();
@@ -1247,9 +1259,9 @@ class Composer {
       return;
     }
     const draft = { type: "TEXT", text };
-    const mentions = [...this.#mentions].filter(([label]) => text.includes(label)).map(([, user]) => user);
+    const mentions = [...this.#mentions].filter(([, label]) => text.includes(label)).map(([user]) => user);
     if (mentions.includes(null)) draft.mentionAll = true;
-    const users = [...new Set(mentions.filter(Boolean))].slice(0, MENTIONS_MAX);
+    const users = mentions.filter(Boolean);
     if (users.length > 0) draft.mentions = users;
     if (isHigh) draft.priority = "HIGH";
     if (this.#answered) draft.replyTo = this.#answered.messageId;
@@ -1314,6 +1326,8 @@ class Composer {
     const { messageId } = this.#amended;
     this.answer(null);
     try { await this.#context.room.amend(messageId, { text }); } catch (error) {
+      // A text that is begun meanwhile becomes the draft.
+      if (!this.#amended) this.amend({ messageId, text });
       this.refused(error);
       this.#context.notice(errorWords(error), "bad");
     }
@@ -1329,7 +1343,7 @@ class Composer {
 
   #insert(from, to, gap, person) {
     const label = `@${person.user === null ? say("everyone") : nameOf(person)}`;
-    if (this.#mentions.size < MENTIONS_MAX) this.#mentions.set(label, person.user);
+    if (this.#mentions.size < MENTIONS_MAX) this.#mentions.set(person.user, label);
     this.#field.setRangeText(`${gap}${label} `, from, to, "end");
     this.#field.focus();
     this.#typed();

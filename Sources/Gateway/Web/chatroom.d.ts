@@ -486,7 +486,7 @@ export interface ClientEvents {
   direct: AppMessage;
   /** This user's sessions, the earliest first, at most 20: after each `connect`, and when they change. */
   devices: ConnectedDevice[];
-  /** In so many seconds. The client asks `tokenProvider` by itself. */
+  /** In so many seconds; told once for each token. The client asks `tokenProvider` by itself. */
   tokenExpiring: number;
   tokenExpired: void;
   forcedOffline: void;
@@ -553,7 +553,8 @@ export class Room extends Emitter<RoomEvents> {
 
   /** One kept message, as it is now. Only where `features` has `amend`. */
   message(messageId: string): Promise<Message>;
-  /** Sends content that messages of this room can name. Resolves with the mediaId. Only where `features` has `media`. */
+  /** Sends content that messages of this room can name. Resolves with the mediaId. Rejects with `connectionLost` when it broke off
+   * three times, and with `timedOut` after 10 minutes and a second for each 4 KB. Only where `features` has `media`. */
   upload(content: Blob | ArrayBuffer | Uint8Array, options?: UploadOptions): Promise<string>;
   /** Sends content, and then a message that shows it. */
   sendMedia(
@@ -616,7 +617,7 @@ export interface ClientOptions {
   gateways?: string[];
   /** Asked at each connect, 10 s. */
   addressProvider?: () => string[] | undefined | Promise<string[] | undefined>;
-  /** Asked at each login, 10 s. */
+  /** Asked at each login and before a token ends, 10 s. A token that was refused or has ended is not used again. */
   tokenProvider?: () => string | undefined | Promise<string | undefined>;
   /** Without a token: to listen only. */
   anonymous?: boolean;

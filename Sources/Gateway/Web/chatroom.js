@@ -102,6 +102,7 @@ const SETTLE_MS = 1_000;
 const REFUSAL_WAIT_MS = 5_000;
 const WINDOW_MS_MAX = 600_000;
 const REFUSED_TOKENS_MAX = 3;
+const SPENT_TOKENS_MAX = 8;
 const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue", "mediaToken", "held", "search"]);
 /** Pushes that do not wait for what was missed. */
 const AT_ONCE = new Set(["online", "tallies", "held", "denied"]);
@@ -110,6 +111,11 @@ const NOTICES_MAX = 256;
 const MEDIA_RENEW_MS = 60_000;
 /** Sendings of the same content to the same place. */
 const PUTS_MAX = 3;
+/** A sending without progress is given up after this; after less if the connection to its node is lost. */
+const STALL_MS = 120_000;
+const LOST_STALL_MS = 10_000;
+/** Until a token ends, the provider is asked for the next one no sooner than this after the last time. */
+const RENEW_MS = 2_000;
 /** The types and events that this version knows; anything else is told as `unsupported`. */
 const TYPES = new Set(["TEXT", "TIP", "COMMAND", "IMAGE", "AUDIO", "VIDEO", "FILE", "LOCATION", "CUSTOM", "COMBINE"]);
 const EVENTS = new Set([
@@ -136,48 +142,74 @@ function endpoint(address) {
   return origin ? `${origin}/v1/ws${query}` : address;
 }
 
-/** Sends content to its place, which takes it once. After a sending that broke off, "sent already" is its lost answer. */
-async function put(url, content, headers, onProgress, signal, connected) {
-  for (let tries = 1, broke = false; ; tries++) {
-    try { return await putOnce(url(), content, headers, onProgress, signal); } catch (error) {
+/** An address in the one form in which addresses are compared: apps leave out the path with which servers name the same node. */
+function comparable(address) {
+  // The attempt to connect tells the fault.
+  try { return endpoint(address); } catch { return address; }
+}
+
+/** Sends content to its place, which takes it once. After a sending that broke off, "sent already" is its lost answer.
+ * `over` rejects when nobody wants it any more; `puts` has the PUTs under way. */
+async function put(url, content, headers, onProgress, over, puts, connected) {
+  for (let tries = 1, broke = false, wait = null; ; tries++) {
+    await Promise.race([over, wait]);
+    try { return await putOnce(url(), content, headers, onProgress, over, puts); } catch (error) {
       const { code, retryAfterMs = 0 } = error.refusal ?? {};
       if (broke && code === 409) return;
       broke ||= error.code === "connectionLost";
       if (tries === PUTS_MAX || !(error.code === "connectionLost" || code === 503 && retryAfterMs <= REFUSAL_WAIT_MS)) throw error;
-      await new Promise((resolve) => { setTimeout(resolve, Math.max(retryAfterMs, 500 * tries)); });
-      await connected();
+      wait = new Promise((resolve) => { setTimeout(resolve, Math.max(retryAfterMs, 500 * tries)); }).then(connected);
     }
   }
 }
 
-/** One PUT; a browser's request tells how far it is. Aborting the signal cancels it. */
-async function putOnce(url, content, headers, onProgress, signal) {
+/** One PUT; a browser's request tells how far it is. */
+async function putOnce(url, content, headers, onProgress, over, puts) {
   const refused = (status, text) => {
     let refusal;
     try { refusal = JSON.parse(text).error; } catch { /* It is not the node's. */ }
     return refusal ? ChatroomError.of(refusal) : new ChatroomError("connectionFailed", `the upload was answered with ${status}`);
   };
-  const cancelled = () => new ChatroomError("cancelled", "the upload was cancelled");
-  if (signal?.aborted) throw cancelled();
-  if (!globalThis.XMLHttpRequest) {
-    let answer;
-    try { answer = await fetch(url, { method: "PUT", body: content, headers, signal }); } catch (error) {
-      throw signal?.aborted ? cancelled() : new ChatroomError("connectionLost", `the upload was broken off: ${error.message}`);
+  const lost = (words) => new ChatroomError("connectionLost", `the upload was broken off: ${words}`);
+  const request = globalThis.XMLHttpRequest ? new XMLHttpRequest() : new AbortController();
+  let timer, patience, heardAt = Date.now();
+  const under = {
+    url,
+    hurry(milliseconds) {
+      patience = milliseconds;
+      clearTimeout(timer);
+      timer = setTimeout(() => request.abort(), heardAt + patience - Date.now());
+    },
+  };
+  over.catch(() => request.abort());
+  puts.add(under);
+  try {
+    if (!globalThis.XMLHttpRequest) {
+      let answer, text;
+      try {
+        answer = await fetch(url, { method: "PUT", body: content, headers, signal: request.signal });
+        text = answer.ok ? "" : await answer.text();
+      } catch (error) { throw lost(error.message); }
+      if (!answer.ok) throw refused(answer.status, text);
+      return;
     }
-    if (!answer.ok) throw refused(answer.status, await answer.text());
-    return;
+    await new Promise((resolve, reject) => {
+      request.open("PUT", url);
+      for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+      request.upload.onprogress = ({ loaded, total }) => {
+        heardAt = Date.now();
+        under.hurry(patience);
+        onProgress?.(loaded, total);
+      };
+      request.onload = () => request.status === 200 ? resolve() : reject(refused(request.status, request.responseText));
+      request.onerror = request.onabort = ({ type }) => reject(lost(type));
+      under.hurry(STALL_MS);
+      request.send(content);
+    });
+  } finally {
+    clearTimeout(timer);
+    puts.delete(under);
   }
-  await new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open("PUT", url);
-    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    request.upload.onprogress = ({ loaded, total }) => onProgress?.(loaded, total);
-    request.onload = () => request.status === 200 ? resolve() : reject(refused(request.status, request.responseText));
-    request.onerror = () => reject(new ChatroomError("connectionLost", "the upload was broken off"));
-    request.onabort = () => reject(cancelled());
-    signal?.addEventListener("abort", () => request.abort(), { once: true });
-    request.send(content);
-  });
 }
 
 /** Random bytes for clientIds, which have to be unique and need not be secret: so Math.random does where nothing better
@@ -301,7 +333,8 @@ export class Room extends Emitter {
 
   /** Sends content (a Blob, a File or bytes) that messages of this room can name. Options: kind (IMAGE, AUDIO, VIDEO, FILE,
    * AVATAR; FILE without), name, contentType, sha256, onProgress(sent, all), signal (of an AbortController). Resolves with the
-   * mediaId; content that no message names in an hour goes. */
+   * mediaId; content that no message names in an hour goes. After 10 minutes and a second
+   * for each 4 KB it is given up: `timedOut`. */
   async upload(content, options = {}) {
     const { kind = "FILE", name = content.name ?? "", sha256, onProgress, signal } = options;
     const contentType = options.contentType || content.type || "application/octet-stream";
@@ -309,12 +342,24 @@ export class Room extends Emitter {
     const place = await this.#change("upload", { kind, name, contentType, size, ...sha256 && { sha256 } });
     // A store elsewhere has its own origin; else it is where the client is when it tries.
     const url = () => /^https?:/.test(place.url) ? place.url : this.#client._origin() + place.url;
-    const connected = () => new Promise((resolve, reject) => {
-      if (signal?.aborted || !this.#client.isRunning || !place.url.startsWith("/")) return resolve();
-      this.#client.connect().then(resolve, reject);
-      signal?.addEventListener("abort", resolve, { once: true });
-    });
-    await put(url, content, place.headers ?? {}, onProgress, signal, connected);
+    const connected = () => {
+      if (!place.url.startsWith("/")) return;
+      if (!this.#client.isRunning) throw new ChatroomError("notConnected", "the client stopped before the upload had arrived");
+      return this.#client.connect();
+    };
+    let giveUp;
+    const over = new Promise((_, reject) => { giveUp = (code, words) => reject(new ChatroomError(code, words)); });
+    const cancel = () => giveUp("cancelled", "the upload was cancelled");
+    // Nodes don't take it slower than at 4 KB a second.
+    const timer = setTimeout(giveUp, CHANGE_MS + size / 4, "timedOut", "the upload did not end in time");
+    if (signal?.aborted) cancel();
+    signal?.addEventListener("abort", cancel);
+    try {
+      await Promise.race([over, put(url, content, place.headers ?? {}, onProgress, over, this.#client._puts, connected)]);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+    }
     onProgress?.(size, size);
     return place.mediaId;
   }
@@ -715,6 +760,8 @@ export class ChatroomClient extends Emitter {
     /** How far the server's clock was ahead when its last `connect` was answered; late by as long as that was on its way. */
     this.clockSkewMs = 0;
     this._rooms = new Map();
+    /** The PUTs of rooms that are under way. */
+    this._puts = new Set();
   }
 
   // The connection in use, and the one that is being made. There are two only while the client moves.
@@ -746,6 +793,15 @@ export class ChatroomClient extends Emitter {
   #hasOpened = false;
   #skipped = 0;
   #refusedTokens = 0;
+  // The token of the connection in use, that of the latest attempt, and the one of which `tokenExpiring` was told.
+  #token = null;
+  #triedToken = null;
+  #toldToken = null;
+  // The latest tokens that the server has refused or ended.
+  #spent = [];
+  // When the provider was asked last, and the timer of its next question.
+  #askedAt = 0;
+  #renewal = null;
   #wasConnected = false;
   #window = null;
   #found = [];
@@ -778,6 +834,7 @@ export class ChatroomClient extends Emitter {
       this.#waiters.push({ resolve, reject });
       if (this.isRunning) return;
       [this.#wasConnected, this.#tries, this.#failures, this.#refusedTokens, this.#window] = [false, 0, 0, 0, null];
+      this.#spent = [];
       this.#move("connecting");
       this.#attemptConnection();
     });
@@ -824,7 +881,7 @@ export class ChatroomClient extends Emitter {
       that were known before: they may be out of date. */
   #addresses(given) {
     const current = given ?? [...this.#found, ...this.#known, ...this.options.gateways];
-    const all = [...new Set([...this.#named, ...current])];
+    const all = [...new Set([...this.#named, ...current].map(comparable))];
     // The node that is to be left or was silent comes last: it may be the only one, or hidden behind an address of all.
     const last = this.#moving ? this.#usedAddress : this.#silent;
     return last ? all.sort((a, b) => (a === last) - (b === last)) : all;
@@ -847,10 +904,14 @@ export class ChatroomClient extends Emitter {
     let token;
     if (!anonymous) {
       let words = "gave no token";
+      this.#askedAt = Date.now();
       token = await within(PROVIDER_MS, tokenProvider ?? (() => undefined), (error) => { words = `failed: ${error?.message ?? error}`; });
       if (attempt !== this.#attempt) return;
       if (!token) return this.#failed(new ChatroomError("tokenUnavailable", `the token provider ${words}`));
+      // The server might take it for a moment more, and end the session again and again.
+      if (this.#spent.includes(token)) return this.#noToken("the token provider gave a token again that was refused or has ended");
     }
+    this.#triedToken = token;
     this.#open(addresses[this.#addressIndex % addresses.length], token);
   }
 
@@ -894,7 +955,7 @@ export class ChatroomClient extends Emitter {
     if (this.#moving) this.#succeed();
     [this.#socket, this.#trial, this.#usedAddress] = [this.#trial, null, this.#triedAddress];
     [this.#onlineSince, this.#silent] = [Date.now(), null];
-    [this.#wasConnected, this.#tries, this.#refusedTokens] = [true, 0, 0];
+    [this.#wasConnected, this.#tries, this.#refusedTokens, this.#token] = [true, 0, 0, this.#triedToken];
     this.#session = result.session;
     this.user = result.user;
     this.features = result.features ?? [];
@@ -931,7 +992,15 @@ export class ChatroomClient extends Emitter {
 
   #tokenRefused() {
     this.emit("tokenExpired");
-    const error = new ChatroomError("unauthorized", "the token was refused");
+    this.#spend(this.#triedToken);
+    this.#noToken("the token was refused");
+  }
+
+  /** A token that was refused once is not used again. */
+  #spend(token) { this.#spent = [token, ...this.#spent].slice(0, SPENT_TOKENS_MAX); }
+
+  #noToken(words) {
+    const error = new ChatroomError("unauthorized", words);
     this.#refusedTokens += 1;
     const isLast = this.#refusedTokens >= REFUSED_TOKENS_MAX || this.options.anonymous;
     if (isLast && !this.#moving) this.#stop("failed", error); else this.#failed(error);
@@ -983,6 +1052,7 @@ export class ChatroomClient extends Emitter {
     if (code === 4401) {
       if (!inUse) return this.#tokenRefused();
       this.emit("tokenExpired");
+      this.#spend(this.#token);
       return this.#lost(new ChatroomError("unauthorized", "the token has ended"), { isToken: true });
     }
     if (!inUse) {
@@ -1003,6 +1073,8 @@ export class ChatroomClient extends Emitter {
   /** The connection in use is gone. An attempt under way goes on; else another begins, after a wait or with a new token. */
   #lost(error, { isToken = false } = {}) {
     const wasMoving = this.#moving;
+    // A node that has ended a token is there.
+    if (!isToken) this.#hurryPuts();
     if (Date.now() - this.#onlineSince >= STEADY_MS) this.#failures = 0;
     // One that does not hold is as good as none, unless the node asked to leave.
     else if (!this.#window && !wasMoving) { this.#failures += 1; if (!this.#silent) this.#addressIndex += 1; }
@@ -1014,6 +1086,12 @@ export class ChatroomClient extends Emitter {
     if (!this.#mayTry()) return this.#stop("failed", error);
     if (!this.#resting) this.#tries += 1;
     this.#authenticate?.();
+  }
+
+  /** The node that was in use may be gone, and what is sent there then makes no progress any more. */
+  #hurryPuts() {
+    const origin = `${this._origin()}/`;
+    for (const under of this._puts) if (under.url.startsWith(origin)) under.hurry(LOST_STALL_MS);
   }
 
   /** Ends a connection from this side and makes another. */
@@ -1080,6 +1158,7 @@ export class ChatroomClient extends Emitter {
   }
 
   #stop(state, error, roomState = "failed") {
+    this.#hurryPuts();
     this.#endAttempt();
     this.#endConnection(state !== "closed");
     for (const timer of this.#timers) clearTimeout(timer);
@@ -1092,19 +1171,27 @@ export class ChatroomClient extends Emitter {
     for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
   }
 
-  /** Browsers don't show the server's pings, so silence is broken by one of our own. */
+  /**
+   * Browsers don't show the server's pings, so silence is broken by one of our own. Its answer decides, not the silence: timers
+   * of hidden pages come once a minute, when nothing need be wrong.
+   */
   #watchOver() {
-    let isPinged = false;
+    let pingedAt = 0, patienceMs = 0;
     this.#lastHeard = Date.now();
     clearInterval(this.#watch);
     this.#watch = setInterval(() => {
-      const silence = Date.now() - this.#lastHeard;
-      if (silence >= 2.5 * this.#heartbeatMs) {
+      const now = Date.now(), silence = now - this.#lastHeard;
+      if (pingedAt > 0 && this.#lastHeard >= pingedAt) pingedAt = 0;
+      if (pingedAt > 0 && now - pingedAt >= patienceMs) {
         [this.#silent, this.#addressIndex] = [this.#usedAddress, 0];
-        return this.#drop(this.#socket, "nothing was heard for 2.5 heartbeats");
+        return this.#drop(this.#socket, "nothing was heard, and a ping was not answered");
       }
-      if (silence < this.#heartbeatMs) isPinged = false;
-      else if (!isPinged) { isPinged = true; this._internal("ping", {}, () => {}); }
+      if (pingedAt === 0 && silence >= this.#heartbeatMs) {
+        pingedAt = now;
+        // Behind a long silence the machine slept, or timers were late.
+        patienceMs = silence >= 2.5 * this.#heartbeatMs ? 3_000 : Math.min(10_000, 1.5 * this.#heartbeatMs);
+        this._internal("ping", {}, () => {});
+      }
       this.#expire();
     }, Math.min(1000, this.#heartbeatMs / 4));
     this.#watch.unref?.();
@@ -1234,6 +1321,10 @@ export class ChatroomClient extends Emitter {
     this.#onWire.delete(id);
     request.wireId = null;
     if (!error) {
+      if (request.operation === "refresh") {
+        this.#token = request.fields.token;
+        this._cancel(this.#renewal);
+      }
       this.#tell(request, "sent", { receipt: result });
       return this.#finish(serial, null, result);
     }
@@ -1349,12 +1440,34 @@ export class ChatroomClient extends Emitter {
     }
   }
 
-  async #renew(seconds) {
-    this.emit("tokenExpiring", seconds);
-    if (this.options.anonymous || !this.options.tokenProvider) return;
-    const socket = this.#socket;
-    const token = await within(PROVIDER_MS, this.options.tokenProvider);
-    if (token && socket === this.#socket) this._internal("refresh", { token }, () => {});
+  /** The token in use ends soon. Where the provider has no other one yet, or only such as end soon, it is asked again after
+   * half of the time that is left: the server says so anew after each `refresh`. */
+  #renew(seconds) {
+    const socket = this.#socket, end = Date.now() + seconds * 1000, { anonymous, tokenProvider } = this.options;
+    if (this.#toldToken !== this.#token) {
+      this.#toldToken = this.#token;
+      this.emit("tokenExpiring", seconds);
+    }
+    if (anonymous || !tokenProvider) return;
+    const askLater = () => {
+      if (socket !== this.#socket) return;
+      const at = this.#askedAt + Math.max(RENEW_MS, (end - this.#askedAt) / 2);
+      this._cancel(this.#renewal);
+      if (at < end) this.#renewal = this._later(ask, Math.max(0, at - Date.now()));
+    };
+    const ask = async () => {
+      const inUse = this.#token;
+      if (socket !== this.#socket) return;
+      this.#askedAt = Date.now();
+      const token = await within(PROVIDER_MS, tokenProvider);
+      if (socket !== this.#socket || inUse !== this.#token) return;
+      if (!token || token === inUse || this.#spent.includes(token)) return askLater();
+      this._internal("refresh", { token }, (error) => {
+        if (error?.code === 401) this.#spend(token);
+        if (error) askLater();
+      });
+    };
+    askLater();
   }
 
   /** Moves to another node after a random wait in the window that was named. One such push counts at a time. On a

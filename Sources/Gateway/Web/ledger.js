@@ -7,12 +7,15 @@
  *
  * `missed` came late (over an outage, or a SLOW gap), `filled` is how many of those have come since, `spared` were left out
  * by the viewer's budget, `lost` are those that nobody brings. Silence is the longest time between two things that the room
- * told while it was lost, up to the first new message after.
+ * told while it was lost, up to the first new message after. An outage is counted from the last thing that came over the
+ * connection: its owner calls `alive()` for each, and `closed()` when the connection ends.
  */
 const HOLES_MAX = 1024;
 const STATES_MAX = 200;
 /** A room that is quiet says nothing new: its outage ends by itself so long after it is back. */
 const QUIET_MS = 3_000;
+/** Nothing need come for so long: then the SDK asks. */
+const HEARTBEAT_MS = 15_000;
 
 export class Ledger {
   received = 0;
@@ -34,11 +37,14 @@ export class Ledger {
   /** Called when an outage begins, ends, or is filled. */
   changed = () => {};
 
-  // The seqs that are neither here nor told of, as ascending pairs. Up to #target they are of the outage.
+  // The seqs that are neither here nor told of, as ascending pairs. Up to #target they are of the outage. The room began at
+  // #first for this page: what is not above it is history, of which there is more.
   #holes = [];
-  #last = null;
+  #first = 0;
+  #last = 0;
   #target = 0;
   #heardAt = performance.now();
+  #aliveAt = performance.now();
   #newAt = null;
   #timer = 0;
 
@@ -59,6 +65,11 @@ export class Ledger {
     this.#heardAt = this.#newAt = performance.now();
     this.longestPauseMs = 0;
   }
+
+  alive() { this.#aliveAt = performance.now(); }
+
+  /** An end that is told is the beginning of an outage. One that is told late, as after a sleep, is not. */
+  closed() { if (performance.now() - this.#aliveAt <= HEARTBEAT_MS) this.alive(); }
 
   summary() {
     const { received, lost, missed, filled, spared, repeated, outOfOrder, longestSilenceMs } = this;
@@ -95,7 +106,7 @@ export class Ledger {
     const isOpen = this.outage && !this.outage.backAt;
     if (state === "lost" && !isOpen) {
       clearTimeout(this.#timer);
-      this.outage = { from: now, backAt: 0, endedAt: 0, silenceMs: 0, missed: 0, filled: 0 };
+      this.outage = { from: this.#aliveAt, backAt: 0, endedAt: 0, silenceMs: 0, missed: 0, filled: 0 };
       this.changed();
     } else if (state === "entered" && isOpen) {
       this.outage.backAt = now;
@@ -109,11 +120,11 @@ export class Ledger {
     this.#heard();
     if (recovery !== "complete") {
       // The stream begins anew: what lies before is not this page's.
-      [this.#last, this.#target, this.#holes] = [null, 0, []];
+      [this.#first, this.#last, this.#target, this.#holes] = [seq, seq, 0, []];
       if (this.outage && !this.outage.endedAt) this.outage.isAnew = true;
       return;
     }
-    const count = Math.max(0, seq - (this.#last ?? seq));
+    const count = Math.max(0, seq - this.#last);
     this.#target = seq;
     this.missed += count;
     if (this.outage) this.outage.missed += count;
@@ -122,7 +133,10 @@ export class Ledger {
   #message({ seq }) {
     this.#came();
     if (seq === undefined) return this.#heard(true);
-    if (this.#last === null) this.#last = seq - 1;
+    if (seq <= this.#first) {
+      this.received += 1;
+      return this.#heard(true);
+    }
     if (seq <= this.#last) {
       this.outOfOrder += 1;
       return this.#fill(seq);
@@ -150,7 +164,6 @@ export class Ledger {
 
   #gap({ ranges, cause }) {
     for (const [from, to] of ranges) {
-      if (this.#last === null) this.#last = from - 1;
       if (to > this.#last) {
         this.#open(this.#last + 1, to);
         this.#last = to;

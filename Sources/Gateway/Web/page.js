@@ -9,6 +9,8 @@ import { words } from "./words.js";
 const say = (key, values) => words.say(`page.${key}`, values);
 
 const ROOM_ID = /^(?!\.{1,2}$)[A-Za-z0-9_.@:#|+~!$-]{1,64}$/;
+/** A text around an address leaves these at its end; no ID has one of them. */
+const TAIL = /[\s,;?()[\]{}<>'"，。、；：？！（）「」『』《》“”‘’…]+$/;
 
 /** A storage that may be forbidden: then the page forgets. */
 function recall(storage, key) { try { return JSON.parse(window[storage].getItem(`chatroom:${key}`)); } catch { return null; } }
@@ -112,10 +114,11 @@ function showForm(room = "", complaint = "") {
 async function start() {
   await useLook();
   const asked = new URLSearchParams(location.search).get("room");
-  const room = asked !== null && ROOM_ID.test(asked) ? asked : null;
-  const mine = room && recall("sessionStorage", room);
+  const room = asked?.replace(TAIL, "") ?? null;
+  const isBroken = room !== null && !ROOM_ID.test(room);
+  const mine = room && !isBroken && recall("sessionStorage", room);
   if (mine) return open(room, mine);
-  for (;;) {
+  while (!isBroken) {
     const answer = await askDemo(room);
     if (answer.room) return open(answer.room, { token: answer.token, hostToken: answer.hostToken, gateways: answer.gateways });
     if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) break;
@@ -131,12 +134,12 @@ async function start() {
   }
   // A node with a demo tells its figures: then it is the room that is not there.
   const hasDemo = room !== null && (await fetch("/v1/demo").catch(() => ({ ok: false }))).ok;
-  if (!hasDemo) return showForm(room ?? "");
+  if (!hasDemo) return isBroken ? showForm("", say("broken")) : showForm(room ?? "");
   const fresh = make("button", { class: "part-button part-primary", click: () => {
     history.replaceState(null, "", "/");
     start();
   } }, say("fresh"));
-  showCard("page.none", {}, fresh);
+  showCard(isBroken ? "page.broken" : "page.none", {}, fresh);
 }
 
 // iOS lays its keyboard over the page: the room takes what is left of it.

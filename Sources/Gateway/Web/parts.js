@@ -110,7 +110,7 @@ export function clock(seconds) {
 /** The meaning of a failure for the person in front of the page. */
 export function errorWords(error) {
   const { code, retryAfterMs } = error?.refusal ?? {};
-  const key = `people.error.${code === 414 ? 413 : code === 500 ? 503 : code}`;
+  const key = `people.error.${code === 500 ? 503 : code}`;
   if (retryAfterMs > 0 && [416, 13003, 13004].includes(code)) {
     return words.say(code === 416 ? key : `${key}.time`, { time: span(Math.ceil(retryAfterMs / 1000)) });
   }

@@ -77,12 +77,18 @@ public struct HTTPUpgradeParser: Sendable {
         let head = try HTTPRequestHead.read(bytes, by: rules)
         let target = head.target.utf8.split(
             separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard head.header("host") != nil, head.header("transfer-encoding") == nil else { throw .badRequest }
+        guard head.header("host") != nil else { throw .badRequest }
+        guard head.header("transfer-encoding") == nil else {
+            throw HTTPRefusal(status: 411, reason: "Length Required")
+        }
         let digits = head.header("content-length") ?? "0"
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), !digits.isEmpty else { throw .badRequest }
         let length = Int(digits) ?? .max
-        let isStreamed = head.method == "PUT" && head.target.hasPrefix("/v1/media/")
+        let isOfMedia = head.target.hasPrefix("/v1/media/")
+        let isStreamed = head.method == "PUT" && isOfMedia
         if length > 0, !isStreamed {
+            // Nobody reads its body.
+            guard !isOfMedia else { throw HTTPRefusal(status: 405, reason: "Method Not Allowed") }
             guard head.method == "POST" else { throw .badRequest }
             guard length <= bodyBytesMax else { throw HTTPRefusal(status: 413, reason: "Content Too Large") }
         }

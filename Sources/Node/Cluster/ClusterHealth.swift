@@ -18,26 +18,40 @@ struct ClusterHealth: Sendable {
     /// The cluster's.
     var level: FeatureLevel
 
-    var view: ClusterHealthView {
-        let alive = Set(statuses.map(\.node))
-        // A shard whose replicas are all away is in nobody's list.
-        var led: Set<Int64> = []
-        var replicas: [Int64: (term: UInt64, applied: UInt64, alive: Int)] = [:]
-        for (node, views) in shards {
-            for view in views {
-                // Only its own word: who follows a leader may not have noticed its death yet.
-                if view.leader == node { led.insert(view.shard) }
-                let known = replicas[view.shard]
-                guard known.map({ ($0.term, $0.applied) < (view.term, view.applied) }) ?? true else { continue }
-                replicas[view.shard] = (view.term, view.applied, view.replicas.count(where: alive.contains))
+    /// The shards as all nodes that answer know them together. One whose replicas are all away is in nobody's list.
+    struct Shards: Sendable {
+        private(set) var led: Set<Int64> = []
+        /// By the list of who has heard most.
+        private(set) var replicas: [Int64: (term: UInt64, applied: UInt64, nodes: [NodeID])] = [:]
+        /// The nodes that have applied something of a shard, as they say themselves.
+        private(set) var present: [Int64: Set<NodeID>] = [:]
+
+        init(_ shards: [(node: NodeID, views: [ShardView])]) {
+            for (node, views) in shards {
+                for view in views {
+                    // Only its own word: who follows a leader may not have noticed its death yet.
+                    if view.leader == node { led.insert(view.shard) }
+                    if view.applied > 0 { present[view.shard, default: []].insert(node) }
+                    let known = replicas[view.shard]
+                    guard known.map({ ($0.term, $0.applied) < (view.term, view.applied) }) ?? true else { continue }
+                    replicas[view.shard] = (view.term, view.applied, view.replicas)
+                }
             }
         }
+    }
+
+    var view: ClusterHealthView {
+        let alive = Set(statuses.map(\.node))
+        let known = Shards(shards)
         let dataNodes = listed.count { $0.role == .data && !$0.isDraining }
         let wanted = dataNodes >= Self.replicasWanted ? Self.replicasWanted : 1
-        let complete = replicas.values.count { $0.alive >= wanted }
+        let complete = known.replicas.count { shard, replicas in
+            // A node that has lost its disk is still named as a replica until its new one is.
+            replicas.nodes.count { alive.contains($0) && known.present[shard, default: []].contains($0) } >= wanted
+        }
         var view = ClusterHealthView()
         view.shards = Int64(shardCount)
-        view.withoutLeader = Int64(max(0, shardCount - led.count))
+        view.withoutLeader = Int64(max(0, shardCount - known.led.count))
         view.underReplicated = Int64(max(0, shardCount - complete))
         view.nodes.alive = Int64(alive.count)
         view.nodes.dead = Int64(listed.count { !alive.contains($0.node) })

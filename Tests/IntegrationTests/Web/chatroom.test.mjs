@@ -91,6 +91,85 @@ async function successor(socket) {
   return until("successor", () => FakeSocket.all[number]);
 }
 
+/** Runs a test by a clock that it sets: `after` passes time and runs the timers of a second and more that are due then. */
+async function withClock(test) {
+  const { setTimeout, clearTimeout, setInterval } = globalThis, { now } = Date;
+  let time = now(), looks = [];
+  const timers = new Map();
+  globalThis.setTimeout = (work, milliseconds, ...values) => {
+    if (!(milliseconds >= 1000)) return setTimeout(work, milliseconds, ...values);
+    const timer = { unref() {} };
+    timers.set(timer, { at: time + milliseconds, work: () => work(...values) });
+    return timer;
+  };
+  globalThis.clearTimeout = (timer) => { if (!timers.delete(timer)) clearTimeout(timer); };
+  globalThis.setInterval = (work) => {
+    looks.push(work);
+    return setInterval(() => {}, 1 << 30).unref();
+  };
+  Date.now = () => time;
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
+  const after = async (milliseconds) => {
+    time += milliseconds;
+    for (const look of looks.slice(-1)) look();
+    for (const [timer, { at, work }] of [...timers]) if (at <= time && timers.delete(timer)) work();
+    await pause();
+  };
+  try { await test(after); } finally {
+    Object.assign(globalThis, { setTimeout, clearTimeout, setInterval });
+    Date.now = now;
+  }
+}
+
+/** A browser's request whose other end is the test. */
+class FakeRequest {
+  static all = [];
+  upload = {};
+  constructor() { FakeRequest.all.push(this); }
+  open(method, url) { this.url = url; }
+  setRequestHeader() {}
+  send() {}
+  progress(loaded, total) { this.upload.onprogress({ loaded, total }); }
+  answer(status) { [this.status, this.responseText] = [status, "{}"]; this.onload(); }
+  abort() {
+    if (this.isAborted) return;
+    this.isAborted = true;
+    this.onabort({ type: "abort" });
+  }
+}
+
+/** An upload under way, in browsers or elsewhere; then each connection is at another node. `puts` are its PUTs. */
+async function uploading(isBrowser, more = {}) {
+  let nodes = 0;
+  const puts = FakeRequest.all = [];
+  if (isBrowser) globalThis.XMLHttpRequest = FakeRequest;
+  globalThis.fetch = (url, { signal }) => new Promise((resolve, reject) => {
+    const put = { url, answer: (status) => resolve({ ok: status === 200, status, text: () => "{}" }) };
+    puts.push(put);
+    signal.addEventListener("abort", () => {
+      put.isAborted = true;
+      reject(new Error("aborted"));
+    });
+  });
+  const given = await inRoom(0, { addressProvider: () => [`ws://node${nodes += 1}`] });
+  const upload = given.room.upload(new Uint8Array(8 << 20), more);
+  upload.catch(() => {});
+  given.socket.answer("upload", { mediaId: "m", url: "/v1/media/r/m?upload=x", method: "PUT", headers: {} });
+  await until("PUT", () => puts[0]);
+  assert.equal(puts[0].url, "http://node1/v1/media/r/m?upload=x");
+  return { ...given, upload, puts };
+}
+
+async function inBoth(test) {
+  const { fetch, XMLHttpRequest } = globalThis;
+  for (const isBrowser of [false, true]) {
+    try { await withClock((after) => test(isBrowser, after)); } finally {
+      globalThis.fetch = fetch;
+      if (XMLHttpRequest) globalThis.XMLHttpRequest = XMLHttpRequest; else delete globalThis.XMLHttpRequest;
+    }
+  }
+}
+
 const tests = {
   async "a message comes once and in order"() {
     const { socket, seqs, client } = await inRoom(10);
@@ -277,6 +356,207 @@ const tests = {
         if (isRepeated) next.answer("send", { messageId: "m1", time: 1, seq: 1 });
         else await assert.rejects(sending, (error) => error.code === "outcomeUnknown");
       } finally { Date.now = now; }
+      client.close();
+    }
+  },
+
+  async "a ping without an answer ends a connection; silence alone does not, where timers come once a minute"() {
+    const { setInterval } = globalThis, { now } = Date;
+    let look, time = now();
+    globalThis.setInterval = (work) => { look = work; return setInterval(() => {}, 1 << 30); };
+    Date.now = () => time;
+    const after = (milliseconds) => { time += milliseconds; look(); };
+    try {
+      const { socket, told, client } = await inRoom(0);
+      const pings = () => socket.sent.filter((request) => "ping" in request).length;
+      const isLost = () => told.some(([what, state]) => what === "client" && state === "lost");
+      for (const minute of range(1, 5)) {
+        after(60_000);
+        assert.equal(pings(), minute);
+        socket.answer("ping", { time });
+      }
+      after(1_000);
+      after(14_000);
+      assert.equal(pings(), 6);
+      for (const _ of range(1, 9)) after(1_000);
+      assert.ok(!isLost());
+      after(1_000);
+      assert.ok(isLost());
+      client.close();
+    } finally {
+      globalThis.setInterval = setInterval;
+      Date.now = now;
+    }
+  },
+
+  async "an upload to a node that is silent begins anew where the client is connected then"() {
+    await inBoth(async (isBrowser, after) => {
+      const { client, upload, puts } = await uploading(isBrowser);
+      if (isBrowser) puts[0].progress(1000, 8 << 20);
+      for (const _ of range(1, 24)) await after(1_000);
+      assert.ok(!puts[0].isAborted);
+      await after(1_000);
+      assert.ok(puts[0].isAborted, "the ping was not answered");
+      await nextSocket(client, 2);
+      await after(1_000);
+      await until("the second PUT", () => puts[1]);
+      assert.equal(puts[1].url, "http://node2/v1/media/r/m?upload=x");
+      puts[1].answer(200);
+      assert.equal(await upload, "m");
+      client.close();
+    });
+  },
+
+  async "an upload that goes on after its connection was lost, or after a move, is left alone"() {
+    await inBoth(async (isBrowser, after) => {
+      const { client, socket, upload, puts } = await uploading(isBrowser);
+      const next = await successor(socket);
+      next.open();
+      next.answer("connect", session({ resumed: true }));
+      for (const _ of range(1, 100)) {
+        next.say({ online: { room: "r", online: 1 } });
+        await after(1_000);
+      }
+      assert.ok(!puts[0].isAborted, "the node that stops waits for it");
+      puts[0].answer(200);
+      assert.equal(await upload, "m");
+      client.close();
+      if (!isBrowser) return;
+      const other = await uploading(true);
+      other.socket.lose();
+      for (const part of range(1, 6)) {
+        await after(5_000);
+        other.puts[0].progress(part, 10);
+      }
+      await after(9_000);
+      assert.ok(!other.puts[0].isAborted);
+      await after(1_000);
+      assert.ok(other.puts[0].isAborted);
+      other.client.close();
+      await assert.rejects(other.upload, (error) => error.code === "notConnected");
+    });
+  },
+
+  async "an upload ends in any case: at its limit, when it is cancelled, and after three that broke off"() {
+    await inBoth(async (isBrowser, after) => {
+      const late = await uploading(isBrowser);
+      for (let part = 1; part <= 500 && !late.puts[0].isAborted; part += 1) {
+        late.socket.say({ online: { room: "r", online: 1 } });
+        if (isBrowser) late.puts[0].progress(part, 500);
+        await after(9_000);
+      }
+      assert.ok(late.puts[0].isAborted);
+      await assert.rejects(late.upload, (error) => error.code === "timedOut");
+      late.client.close();
+      const ender = new AbortController();
+      const cancelled = await uploading(isBrowser, { signal: ender.signal });
+      ender.abort();
+      await assert.rejects(cancelled.upload, (error) => error.code === "cancelled");
+      assert.ok(cancelled.puts[0].isAborted);
+      cancelled.client.close();
+      if (!isBrowser) return;
+      const stalled = await uploading(true);
+      for (const number of range(0, 2)) {
+        await until("PUT", () => stalled.puts[number]);
+        const isOver = () => stalled.puts[number].isAborted;
+        for (let part = 1; part <= 130 && !isOver(); part += 1) {
+          stalled.socket.say({ online: { room: "r", online: 1 } });
+          await after(1_000);
+        }
+        assert.ok(isOver(), "two minutes without progress");
+        await after(1_000);
+      }
+      await assert.rejects(stalled.upload, (error) => error.code === "connectionLost");
+      stalled.client.close();
+    });
+  },
+
+  async "the node that was silent is known by whichever address: another one comes first"() {
+    await withClock(async (after) => {
+      FakeSocket.all = [];
+      const client = new ChatroomClient({
+        gateways: ["ws://h:1", "ws://h:2"], tokenProvider: () => "t", reconnectMinMs: 1, reconnectMaxMs: 4,
+      });
+      const connecting = client.connect();
+      const socket = await until("socket", () => FakeSocket.all[0]);
+      socket.open();
+      socket.answer("connect", session({ gateways: ["ws://h:1/v1/ws", "ws://h:2/v1/ws"] }));
+      await connecting;
+      for (const _ of range(1, 25)) await after(1_000);
+      assert.equal(client.state, "lost");
+      const next = await until("another", () => FakeSocket.all[1]);
+      assert.equal(next.url, "ws://h:2/v1/ws");
+      client.close();
+    });
+  },
+
+  async "a token that ends soon is told once, and the provider is asked in growing haste until it has another"() {
+    await withClock(async (after) => {
+      let token = "t", asked = 0;
+      const tokenProvider = () => {
+        asked += 1;
+        return token;
+      };
+      const { client, socket } = await inRoom(0, { tokenProvider });
+      const expiring = [];
+      client.on("tokenExpiring", (seconds) => expiring.push(seconds));
+      const refreshes = () => socket.sent.filter((request) => "refresh" in request).map(({ refresh }) => refresh.token);
+      const expire = (seconds) => socket.say({ token: { expiresInSeconds: seconds } });
+      assert.equal(asked, 1);
+      // It was asked just now.
+      expire(40);
+      const times = [];
+      for (const second of range(1, 40)) {
+        const before = asked;
+        socket.say({ online: { room: "r", online: 1 } });
+        await after(1_000);
+        if (asked > before) times.push(second);
+      }
+      assert.deepEqual(times, [20, 30, 35, 38]);
+      assert.deepEqual([refreshes(), expiring], [[], [40]]);
+      // Tokens of half a minute are no reason to hurry either.
+      await after(60_000);
+      token = "t2";
+      expire(60);
+      await until("refresh", () => refreshes().length === 1);
+      socket.answer("refresh", { expiresAt: 1 });
+      expire(30);
+      token = "t3";
+      await after(10_000);
+      assert.equal(refreshes().length, 1);
+      await after(5_000);
+      await until("refresh", () => refreshes().length === 2);
+      socket.refuse("refresh", 401);
+      await after(8_000);
+      assert.deepEqual([refreshes(), expiring], [["t2", "t3"], [40, 30]], "once for each token, and nothing that was refused");
+      client.close();
+    });
+  },
+
+  async "a token that has ended is not used again: another one is, or the client stops"() {
+    for (const later of ["t", "t2"]) {
+      let token = "t", asked = 0;
+      const tokenProvider = () => {
+        // A provider may need a moment, too.
+        if (later !== "t" && asked === 2) token = later;
+        asked += 1;
+        return token;
+      };
+      const { client, socket, told } = await inRoom(0, { tokenProvider });
+      let expired = 0;
+      client.on("tokenExpired", () => { expired += 1; });
+      socket.lose(4401);
+      if (later === "t") {
+        await until("the end", () => client.state === "failed");
+        assert.equal(FakeSocket.all.length, 1);
+        assert.equal(asked, 4);
+        assert.ok(told.some(([who, state, code]) => who === "client" && state === "failed" && code === "unauthorized"));
+      } else {
+        const next = await nextSocket(client, 2);
+        assert.equal(next.last("connect").connect.token, later);
+        assert.equal(client.state, "connected");
+      }
+      assert.equal(expired, 1);
       client.close();
     }
   },
