@@ -101,25 +101,19 @@ package final class ClusterNodes: Sendable {
     }
 
     /// The counts that all nodes answer, together.
-    package func sum(_ question: NodeQuestion) async -> Int {
-        await askAll(question).reduce(0) { sum, item in
-            if case .count(let count) = item.answer { sum + count } else { sum }
-        }
-    }
+    package func sum(_ question: NodeQuestion) async -> NodesSum { NodesSum(await askAll(question)) }
 
     /// The same of a question that ends something everywhere: one of the listed nodes that does not answer is asked again when
     /// it is reached, for ``OwedQuestions/life`` at most.
-    package func sum(_ question: NodeQuestion, ofEvery listed: [NodeID]) async -> Int {
+    package func sum(_ question: NodeQuestion, ofEvery listed: [NodeID]) async -> NodesSum {
         let before = arrivals
         let answers = await askAll(question)
-        let answered = Set(answers.map(\.node))
-        let silent = listed.filter { $0 != node && !answered.contains($0) }
+        let sum = NodesSum(answers)
+        let silent = listed.filter { $0 != node && !sum.answered.contains($0) }
         owed.withLock { for other in silent { $0.add(question, to: other, at: .now) } }
         // It may have come back before it was owed something.
         for other in silent where arrivals[other] != before[other] { askOwed(of: other) }
-        return answers.reduce(0) { sum, item in
-            if case .count(let count) = item.answer { sum + count } else { sum }
-        }
+        return sum
     }
 
     private func askOwed(of other: NodeID) {
@@ -159,5 +153,18 @@ package final class ClusterNodes: Sendable {
             throw ChatError(.internal, "the answer is to another question")
         }
         return (result, index)
+    }
+}
+
+/// The counts that nodes have answered, together.
+package struct NodesSum: Sendable {
+    package private(set) var count = 0
+    package private(set) var answered: Set<NodeID> = []
+
+    init(_ answers: [(node: NodeID, answer: NodeAnswer)]) {
+        for (node, answer) in answers {
+            answered.insert(node)
+            if case .count(let more) = answer { count += more }
+        }
     }
 }

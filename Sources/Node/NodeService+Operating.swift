@@ -28,7 +28,7 @@ extension NodeService {
     func user(_ user: UserID) async throws(ChatError) -> UserView {
         UserView(
             user: user, banned: system.sanction(.banned, of: user), muted: system.sanction(.muted, of: user),
-            sessions: Int64(await sessions(.sessions(of: user)).count))
+            sessions: Int64(await sessions(.sessions(of: user)).sessions.count))
     }
 
     func users(_ kind: SanctionKind, after: UserID?, limit: Int) async throws(ChatError) -> Page<UserView, UserID> {
@@ -43,50 +43,67 @@ extension NodeService {
         return Page(items: users, next: page.next)
     }
 
-    func forceOffline(_ user: UserID) async throws(ChatError) -> Int {
-        await nodes.sum(.endSessions(of: user), ofEvery: system.nodes.map(\.node))
+    func forceOffline(_ user: UserID) async throws(ChatError) -> SessionCount {
+        count(await nodes.sum(.endSessions(of: user), ofEvery: system.nodes.map(\.node)))
     }
 
-    func sessions(of user: UserID) async throws(ChatError) -> [SessionView] {
-        await sessions(.sessions(of: user)).sorted { ($0.startedAt, $0.session.text) < ($1.startedAt, $1.session.text) }
+    private func count(_ sum: NodesSum) -> SessionCount { SessionCount(sum.count, missing: missing(sum.answered)) }
+
+    /// Listed nodes that are not among those that have answered.
+    private func missing(_ answered: Set<NodeID>) -> [NodeID] {
+        system.nodes.map(\.node).filter { !answered.contains($0) }.sorted()
     }
 
-    func sessions(after: String?, limit: Int) async throws(ChatError) -> Page<SessionView, String> {
-        let all = await sessions(.sessionPage(after: after, limit: limit + 1)).sorted {
-            $0.session.text < $1.session.text
-        }
-        let page = all.prefix(limit)
-        return Page(items: Array(page), next: all.count > limit ? page.last?.session.text : nil)
+    func sessions(of user: UserID) async throws(ChatError) -> SessionsView {
+        var view = await sessions(.sessions(of: user))
+        view.sessions.sort { ($0.startedAt, $0.session.text) < ($1.startedAt, $1.session.text) }
+        return view
     }
 
-    func slowSessions(limit: Int) async throws(ChatError) -> [SessionView] {
-        let all = await sessions(.slowSessions(limit: limit))
-            .sorted { ($1.waitingBytes, $0.session.text) < ($0.waitingBytes, $1.session.text) }
-        return Array(all.prefix(limit))
+    func sessions(after: String?, limit: Int) async throws(ChatError) -> SessionsView {
+        var view = await sessions(.sessionPage(after: after, limit: limit + 1))
+        view.sessions.sort { $0.session.text < $1.session.text }
+        let page = view.sessions.prefix(limit)
+        view.next = view.sessions.count > limit ? page.last?.session.text : nil
+        view.sessions = Array(page)
+        return view
     }
 
-    private func sessions(_ question: NodeQuestion) async -> [SessionView] {
-        await nodes.askAll(question).flatMap { item -> [SessionView] in
+    func slowSessions(limit: Int) async throws(ChatError) -> SessionsView {
+        var view = await sessions(.slowSessions(limit: limit))
+        view.sessions.sort { ($1.waitingBytes, $0.session.text) < ($0.waitingBytes, $1.session.text) }
+        view.sessions = Array(view.sessions.prefix(limit))
+        return view
+    }
+
+    private func sessions(_ question: NodeQuestion) async -> SessionsView {
+        let answers = await nodes.askAll(question)
+        let all = answers.flatMap { item -> [SessionView] in
             if case .sessions(let views, _) = item.answer { views } else { [] }
         }
+        return SessionsView(sessions: all, missing: missing(Set(answers.map(\.node))))
     }
 
     func end(_ session: SessionID) async throws(ChatError) {
-        guard await nodes.sum(.endSession(session), ofEvery: system.nodes.map(\.node)) > 0 else {
+        guard await nodes.sum(.endSession(session), ofEvery: system.nodes.map(\.node)).count > 0 else {
             throw ChatError(.notFound, "there is no such session")
         }
     }
 
-    func direct(_ message: Message, to user: UserID) async throws(ChatError) -> Int {
-        await nodes.sum(.direct(message, to: user))
+    func direct(_ message: Message, to user: UserID) async throws(ChatError) -> SessionCount {
+        count(await nodes.sum(.direct(message, to: user)))
     }
 
-    func broadcast(_ message: Message) async throws(ChatError) -> Int { await nodes.sum(.broadcast(message)) }
+    func broadcast(_ message: Message) async throws(ChatError) -> SessionCount {
+        count(await nodes.sum(.broadcast(message)))
+    }
 
     /// The sum over all nodes that answer. A user with sessions on two nodes counts twice.
     func stats() async throws(ChatError) -> StatsView {
         var sum = StatsView()
-        for status in await statuses() {
+        let statuses = await statuses()
+        sum.missing = missing(Set(statuses.map(\.node)))
+        for status in statuses {
             sum.sessions += status.stats.sessions
             sum.users += status.stats.users
             sum.connections += status.stats.connections
@@ -96,7 +113,7 @@ extension NodeService {
             sum.activeRooms += status.stats.activeRooms
             sum.online += status.stats.online
         }
-        sum.rooms += Int64(await nodes.sum(.roomCount))
+        sum.rooms += Int64(await nodes.sum(.roomCount).count)
         sum.time = WallClock.now()
         sum.startedAt = startedAt
         return sum
@@ -108,8 +125,7 @@ extension NodeService {
             if case .figures(let figures) = item.answer { view.nodes.append(figures) }
         }
         view.nodes.sort { $0.node < $1.node }
-        let answered = Set(view.nodes.map(\.node))
-        view.missing = system.nodes.map(\.node).filter { !answered.contains($0) }.sorted()
+        view.missing = missing(Set(view.nodes.map(\.node)))
         view.time = WallClock.now()
         return view
     }
@@ -325,7 +341,7 @@ extension NodeService {
         guard answered.contains(configuration.node) else { throw ChatError(.internal, "the audit can't be read") }
         let newest = found.sorted { $0.key > $1.key }.prefix(query.limit)
         return AuditView(
-            items: newest.map(\.value), missing: system.nodes.map(\.node).filter { !answered.contains($0) }.sorted())
+            items: newest.map(\.value), missing: missing(answered))
     }
 
     func checkHead(ofSigned request: SignedRequest) throws(ChatError) {

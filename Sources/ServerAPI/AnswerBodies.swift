@@ -54,12 +54,15 @@ struct RevokedAnswer: WireMessage {
 /// How many sessions a call has met.
 struct SessionCountAnswer: WireMessage {
     var sessions: Int64 = 0
+    /// Nodes that did not answer: their sessions end when they are back.
+    var missing: [NodeID] = []
 
     static var blank: SessionCountAnswer { SessionCountAnswer() }
     static var schemaName: String { "SessionCount" }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.shown(1, "sessions", &sessions)
+        try walker.repeated(2, "missing", &missing)
     }
 }
 
@@ -68,6 +71,8 @@ struct ShownAnswer: WireMessage {
     var messageID = ""
     var time = Timestamp(0)
     var sessions: Int64 = 0
+    /// Nodes that did not answer: their sessions were not shown it.
+    var missing: [NodeID] = []
 
     static var blank: ShownAnswer { ShownAnswer() }
     static var schemaName: String { "Shown" }
@@ -76,6 +81,7 @@ struct ShownAnswer: WireMessage {
         try walker.required(1, "messageId", &messageID)
         try walker.required(2, "time", &time)
         try walker.shown(3, "sessions", &sessions)
+        try walker.repeated(4, "missing", &missing)
     }
 }
 

@@ -15,18 +15,18 @@ public protocol OperatingService: Sendable {
     /// Users who are banned or muted in all rooms, in the order of their IDs.
     func users(_ kind: SanctionKind, after: UserID?, limit: Int) async throws(ChatError) -> Page<UserView, UserID>
     /// Ends the user's sessions with 4403. Returns how many there were.
-    func forceOffline(_ user: UserID) async throws(ChatError) -> Int
-    func sessions(of user: UserID) async throws(ChatError) -> [SessionView]
+    func forceOffline(_ user: UserID) async throws(ChatError) -> SessionCount
+    func sessions(of user: UserID) async throws(ChatError) -> SessionsView
     /// A page of all sessions, in the order of their IDs.
-    func sessions(after: String?, limit: Int) async throws(ChatError) -> Page<SessionView, String>
+    func sessions(after: String?, limit: Int) async throws(ChatError) -> SessionsView
     /// Sessions that don't take what they are sent, those with the most waiting first.
-    func slowSessions(limit: Int) async throws(ChatError) -> [SessionView]
+    func slowSessions(limit: Int) async throws(ChatError) -> SessionsView
     /// Ends one session with 4403. Throws 404 when there is none.
     func end(_ session: SessionID) async throws(ChatError)
     /// Shows a message to the user's connected sessions. Returns how many took it.
-    func direct(_ message: Message, to user: UserID) async throws(ChatError) -> Int
+    func direct(_ message: Message, to user: UserID) async throws(ChatError) -> SessionCount
     /// Shows a message to everyone online, at most once. Returns how many were given it.
-    func broadcast(_ message: Message) async throws(ChatError) -> Int
+    func broadcast(_ message: Message) async throws(ChatError) -> SessionCount
 
     func stats() async throws(ChatError) -> StatsView
     /// The activity of each node at the moment.
@@ -109,5 +109,17 @@ public struct SignedRequest: Sendable, Hashable {
         self.path = path
         self.query = query
         self.body = body
+    }
+}
+
+/// Sessions over all nodes.
+public struct SessionCount: Sendable {
+    public var sessions: Int
+    /// Listed nodes that did not answer, whose sessions are not counted.
+    public var missing: [NodeID]
+
+    public init(_ sessions: Int, missing: [NodeID] = []) {
+        self.sessions = sessions
+        self.missing = missing
     }
 }

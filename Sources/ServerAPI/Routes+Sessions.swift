@@ -24,10 +24,9 @@ extension Routes {
                 guard after == nil else {
                     throw ChatError(.badParameter, "after and slow cannot go together", field: "after")
                 }
-                return APIResponse(SessionsView(sessions: try await service.slowSessions(limit: limit)))
+                return APIResponse(try await service.slowSessions(limit: limit))
             }
-            let page = try await service.sessions(after: after, limit: limit)
-            return APIResponse(SessionsView(sessions: page.items, next: page.next))
+            return APIResponse(try await service.sessions(after: after, limit: limit))
         },
         Route(
             method: .delete, path: "/v1/sessions/{session}", name: "endSession", roles: .operation,

@@ -27,13 +27,14 @@ extension Routes {
             summary: "End the user's sessions; closed with 4403. Tokens stay valid.",
             answer: .json(SessionCountAnswer.self), isIdempotent: true, keepsAnswer: true
         ) { request, service throws(ChatError) in
-            APIResponse(SessionCountAnswer(sessions: Int64(try await service.forceOffline(try request.user))))
+            let ended = try await service.forceOffline(try request.user)
+            return APIResponse(SessionCountAnswer(sessions: Int64(ended.sessions), missing: ended.missing))
         },
         Route(
             method: .get, path: "/v1/users/{user}/sessions", name: "listUserSessions", roles: .operation,
             summary: "A user's sessions, oldest first.", answer: .json(SessionsView.self)
         ) { request, service throws(ChatError) in
-            APIResponse(SessionsView(sessions: try await service.sessions(of: try request.user)))
+            APIResponse(try await service.sessions(of: try request.user))
         },
         Route(
             method: .post, path: "/v1/users/{user}/messages", name: "sendDirect", roles: .moderation,
@@ -43,7 +44,7 @@ extension Routes {
         ) { request, service throws(ChatError) in
             let user = try request.user
             let message = try request.decode(ServerSendRequest.self).outside(time: request.time)
-            return APIResponse(ShownAnswer(message, sessions: try await service.direct(message, to: user)))
+            return APIResponse(ShownAnswer(message, try await service.direct(message, to: user)))
         },
         Route(
             method: .post, path: "/v1/broadcast", name: "broadcast",
@@ -52,7 +53,7 @@ extension Routes {
             isIdempotent: true, keepsAnswer: true, keyInBody: clientID, refusals: [.rejected]
         ) { request, service throws(ChatError) in
             let message = try request.decode(ServerSendRequest.self).outside(time: request.time)
-            return APIResponse(ShownAnswer(message, sessions: try await service.broadcast(message)))
+            return APIResponse(ShownAnswer(message, try await service.broadcast(message)))
         },
     ]
 
@@ -99,9 +100,10 @@ extension ServerSendRequest {
 }
 
 extension ShownAnswer {
-    fileprivate init(_ message: Message, sessions: Int) {
+    fileprivate init(_ message: Message, _ shown: SessionCount) {
         messageID = message.messageID
         time = message.time
-        self.sessions = Int64(sessions)
+        sessions = Int64(shown.sessions)
+        missing = shown.missing
     }
 }

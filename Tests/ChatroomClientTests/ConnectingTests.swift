@@ -168,6 +168,48 @@ import Wire
         #expect(error.code == .unauthorized)
     }
 
+    @Test func `a token with which the server has ended a session is not used again`() {
+        let script = Script()
+        script.goIn()
+        script.happens(.closed(connection: 1, code: 4401, reason: "expired"))
+        for number in 1...3 {
+            script.untilTokenIsWanted()
+            for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
+            #expect(!script.latest.contains { if case .open = $0 { true } else { false } })
+            if number < 3 { #expect(script.core.state == .lost) }
+        }
+        guard case .failed(let error) = script.core.state else { return #expect(Bool(false), "must have failed") }
+        #expect(error.code == .unauthorized)
+        // Whoever connects anew may use it.
+        script.happens(.start(ticket: script.ticket()))
+        for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
+        #expect(script.latest.contains { if case .open = $0 { true } else { false } })
+    }
+
+    @Test func `the token in use is not sent to the server again`() {
+        let script = Script()
+        script.goIn()
+        script.push(.token(TokenPush(expiresInSeconds: 60)))
+        #expect(Script.written(script.happens(.renewedToken("t"))).isEmpty)
+        #expect(Script.written(script.happens(.renewedToken("later"))).map(\.operation).count == 1)
+    }
+
+    @Test func `the address that was silent is the last one, however the server writes it`() {
+        let script = Script(addresses: ["ws://a", "ws://b"])
+        script.happens(.start(ticket: script.ticket()))
+        for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
+        script.happens(.opened(connection: script.connection))
+        script.answer(
+            script.written.first, .connect(Script.session(gateways: ["ws://a:80/v1/ws", "ws://b:80/v1/ws"])))
+        script.pass(milliseconds: 18_750)
+        script.pass(milliseconds: 10_000)
+        #expect(script.core.state == .lost)
+        script.untilTokenIsWanted()
+        for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
+        let last = script.effects.compactMap { if case .open(_, let url) = $0 { url } else { nil } }.last
+        #expect(last?.hasPrefix("ws://b") == true)
+    }
+
     @Test func `a new token is fetched before the old one ends`() {
         let script = Script()
         script.goIn()

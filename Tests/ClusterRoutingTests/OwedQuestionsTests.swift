@@ -18,7 +18,7 @@ import Testing
     @Test func `a node that could not be asked is asked when it is reached`() async throws {
         let nodes = ClusterNodes(ClusterRouter(node: here), grace: .zero)
         nodes.use { _ in .success(.count(2)) }
-        #expect(await nodes.sum(.endSessions(of: user), ofEvery: [here, other]) == 2)
+        #expect(await nodes.sum(.endSessions(of: user), ofEvery: [here, other]).count == 2)
         nodes.note(other, isReached: true)
         // The question is under way then, and the only one.
         while !nodes.questions.end(1, .success(.count(1))) { await Task.yield() }

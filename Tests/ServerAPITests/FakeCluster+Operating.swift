@@ -23,24 +23,24 @@ extension FakeCluster {
         return Page(items: [UserView(user: Self.user("ann"), muted: UserSanction(since: Timestamp(1)))], next: nil)
     }
 
-    func forceOffline(_ user: UserID) async throws(ChatError) -> Int {
+    func forceOffline(_ user: UserID) async throws(ChatError) -> SessionCount {
         try note(.operating("offline \(user)"))
-        return 2
+        return SessionCount(2, missing: [Self.node])
     }
 
-    func sessions(of user: UserID) async throws(ChatError) -> [SessionView] {
+    func sessions(of user: UserID) async throws(ChatError) -> SessionsView {
         try note(.operating("sessions \(user)"))
-        return [Self.session]
+        return SessionsView(sessions: [Self.session])
     }
 
-    func sessions(after: String?, limit: Int) async throws(ChatError) -> Page<SessionView, String> {
+    func sessions(after: String?, limit: Int) async throws(ChatError) -> SessionsView {
         try note(.operating("sessions after \(after ?? "-") limit \(limit)"))
-        return Page(items: [Self.session], next: "s1")
+        return SessionsView(sessions: [Self.session], next: "s1", missing: [Self.node])
     }
 
-    func slowSessions(limit: Int) async throws(ChatError) -> [SessionView] {
+    func slowSessions(limit: Int) async throws(ChatError) -> SessionsView {
         try note(.operating("slow sessions limit \(limit)"))
-        return [Self.session]
+        return SessionsView(sessions: [Self.session])
     }
 
     func end(_ session: SessionID) async throws(ChatError) {
@@ -48,14 +48,14 @@ extension FakeCluster {
         if session.text == "gone" { throw ChatError(.notFound, "there is no such session") }
     }
 
-    func direct(_ message: Message, to user: UserID) async throws(ChatError) -> Int {
+    func direct(_ message: Message, to user: UserID) async throws(ChatError) -> SessionCount {
         try note(.operating("direct \(user) \(message.from?.user.text ?? "-") \(message.body)"))
-        return 1
+        return SessionCount(1)
     }
 
-    func broadcast(_ message: Message) async throws(ChatError) -> Int {
+    func broadcast(_ message: Message) async throws(ChatError) -> SessionCount {
         try note(.operating("broadcast \(message.from?.user.text ?? "-") \(message.body)"))
-        return 3
+        return SessionCount(3, missing: [Self.node])
     }
 
     func stats() async throws(ChatError) -> StatsView { StatsView() }

@@ -35,7 +35,7 @@ extension ClientCore {
         guard !isRunning else { return }
         wasConnected = false
         tries = 0
-        refusedTokens = 0
+        (refusedTokens, endedToken) = (0, nil)
         backoff.succeed()
         backoff.forgetWindow()
         move(to: .connecting)
@@ -77,12 +77,15 @@ extension ClientCore {
     private var addresses: [String] {
         let current =
             hasFoundAddresses ? foundAddresses : foundAddresses + knownGateways + configuredAddresses
-        var all: [String] = []
-        for url in namedGateways + current where !all.contains(url) { all.append(url) }
+        var all: [(url: String, place: String)] = []
+        for url in namedGateways + current {
+            let place = GatewayAddress.comparable(url)
+            if !all.contains(where: { $0.place == place }) { all.append((url, place)) }
+        }
         // The node that is to be left or was silent comes last: it may be the only one, or hidden behind an address of all.
-        let last = successor != nil ? usedAddress : silentAddress
-        if let index = all.firstIndex(of: last) { all.append(all.remove(at: index)) }
-        return all
+        let last = GatewayAddress.comparable(successor != nil ? usedAddress : silentAddress)
+        if let index = all.firstIndex(where: { $0.place == last }) { all.append(all.remove(at: index)) }
+        return all.map(\.url)
     }
 
     mutating func chooseAddress(_ now: ClientInstant) {
@@ -100,6 +103,8 @@ extension ClientCore {
             return attemptFailed(ClientError(.tokenUnavailable, "the token provider gave no token"), now)
         }
         self.token = token
+        // The server may take it for a while yet, and end the session again.
+        guard token != endedToken else { return tokenRefused(now) }
         open(now)
     }
 

@@ -75,6 +75,7 @@ extension ClientCore {
 
     mutating func renewedTokenCame(_ token: String?, _ now: ClientInstant) {
         guard let token else { return log(.warning, "the token provider gave no new token") }
+        guard token != self.token else { return log(.warning, "the token provider gave the token in use again") }
         self.token = token
         guard onlineConnection != nil else { return }
         add(PendingRequest(.refresh(RefreshRequest(token: token)), .refresh, at: now), now)

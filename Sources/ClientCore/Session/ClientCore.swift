@@ -79,6 +79,8 @@ package struct ClientCore: Sendable {
     /// Tries since `start`, or since the connection was up.
     var tries = 0
     var refusedTokens = 0
+    /// The token with which the server has ended a session. It is not used again.
+    var endedToken: String?
     /// The app's calls that wait for the connection.
     var startTickets: [UInt64] = []
     /// Stays that ended while there was no connection: the server is told when the session is taken over.

@@ -797,7 +797,7 @@ export class ChatroomClient extends Emitter {
   #token = null;
   #triedToken = null;
   #toldToken = null;
-  // The latest tokens that the server has refused or ended.
+  // The latest tokens that have ended, or were refused as the next one.
   #spent = [];
   // When the provider was asked last, and the timer of its next question.
   #askedAt = 0;
@@ -909,7 +909,7 @@ export class ChatroomClient extends Emitter {
       if (attempt !== this.#attempt) return;
       if (!token) return this.#failed(new ChatroomError("tokenUnavailable", `the token provider ${words}`));
       // The server might take it for a moment more, and end the session again and again.
-      if (this.#spent.includes(token)) return this.#noToken("the token provider gave a token again that was refused or has ended");
+      if (this.#spent.includes(token)) return this.#noToken("the token provider gave a token that has ended again");
     }
     this.#triedToken = token;
     this.#open(addresses[this.#addressIndex % addresses.length], token);
@@ -992,11 +992,11 @@ export class ChatroomClient extends Emitter {
 
   #tokenRefused() {
     this.emit("tokenExpired");
-    this.#spend(this.#triedToken);
+    // Another node may have the key that this one lacks.
     this.#noToken("the token was refused");
   }
 
-  /** A token that was refused once is not used again. */
+  /** A token that has ended is not used again. */
   #spend(token) { this.#spent = [token, ...this.#spent].slice(0, SPENT_TOKENS_MAX); }
 
   #noToken(words) {

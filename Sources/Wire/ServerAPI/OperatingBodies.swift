@@ -18,6 +18,8 @@ public struct StatsView: WireMessage, Hashable {
     public var activeRooms: Int64 = 0
     /// Everybody in them; who is in two counts twice.
     public var online: Int64 = 0
+    /// Nodes that did not answer: what they have is not counted.
+    public var missing: [NodeID] = []
 
     public static var blank: StatsView { StatsView() }
     public static var schemaName: String { "Stats" }
@@ -34,6 +36,7 @@ public struct StatsView: WireMessage, Hashable {
         try walker.shown(7, "rooms", &rooms)
         try walker.shown(8, "online", &online)
         try walker.shown(9, "activeRooms", &activeRooms)
+        try walker.repeated(10, "missing", &missing)
     }
 }
 

@@ -48,17 +48,21 @@ public struct SessionView: WireMessage, Hashable {
 public struct SessionsView: WireMessage, Hashable {
     public var sessions: [SessionView]
     public var next: String?
+    /// Nodes that did not answer: their sessions are not among these.
+    public var missing: [NodeID]
 
     public static var blank: SessionsView { SessionsView(sessions: []) }
     public static var schemaName: String { "Sessions" }
 
-    public init(sessions: [SessionView], next: String? = nil) {
+    public init(sessions: [SessionView], next: String? = nil, missing: [NodeID] = []) {
         self.sessions = sessions
         self.next = next
+        self.missing = missing
     }
 
     public mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.list(1, "sessions", &sessions)
         try walker.optional(2, "next", &next)
+        try walker.repeated(3, "missing", &missing)
     }
 }

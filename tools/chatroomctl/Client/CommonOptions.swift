@@ -37,6 +37,13 @@ package struct CommonOptions: ParsableArguments {
             for line in text(result) { Output.line(line) }
         }
     }
+
+    /// Says which nodes have not answered, and what that means for a result that was shown.
+    package func note(missingNodesOf result: JSONTree, _ meaning: String) {
+        let missing = (result["missing"]?.items ?? []).map { DisplayText.safe($0.shown) }
+        guard !json, !missing.isEmpty else { return }
+        Output.note("no answer from \(missing.joined(separator: ", ")): \(meaning)")
+    }
 }
 
 /// Options of the calls that emit a notification.
@@ -79,11 +86,17 @@ package struct PageOptions: ParsableArguments {
         var result = try await page(after, all ? limit ?? Self.pageItemsMax : limit)
         guard all else { return result }
         var items = result[name]?.items ?? []
+        // Nodes that did not answer: one is enough for a list with holes.
+        var missing = result["missing"]?.items
         while let next = result["next"]?.text {
             result = try await page(next, limit ?? Self.pageItemsMax)
             items += result[name]?.items ?? []
+            let more = (result["missing"]?.items ?? []).filter { node in missing?.contains(node) != true }
+            if !more.isEmpty { missing = (missing ?? []) + more }
         }
-        return .object([name: .array(items)])
+        var all = [name: JSONTree.array(items)]
+        if let missing { all["missing"] = .array(missing) }
+        return .object(all)
     }
 
     /// How to go on, for people.

@@ -7,16 +7,18 @@ struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "How many sessions, users and rooms there are.",
         discussion: "rooms: all that exist; activeRooms: those that somebody is in; online: the people in them. "
-            + "Shards without a leader and nodes that do not answer are not counted: cluster names them.")
+            + "Shards without a leader are not counted, nor nodes that do not answer, which are named.")
 
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        common.show(try await common.client().call("GET", ["stats"])) { stats in
+        let result = try await common.client().call("GET", ["stats"])
+        common.show(result) { stats in
             let counts = ["sessions", "users", "connections", "slowSessions", "rooms", "activeRooms", "online"]
             let since = stats["startedAt"]?.integer.map(TimeText.full) ?? ""
             return Table.facts([("started", since)] + counts.map { ($0, stats[$0]?.shown ?? "") })
         }
+        common.note(missingNodesOf: result, "what it has is not counted")
     }
 }
 
@@ -263,9 +265,6 @@ struct AuditCommand: AsyncParsableCommand {
         }
         guard !common.json else { return }
         PageOptions.note(result)
-        let missing = (result["missing"]?.items ?? []).map { DisplayText.safe($0.shown) }
-        if !missing.isEmpty {
-            Output.note("no answer from \(missing.joined(separator: ", ")): calls of its last moments may be missing")
-        }
+        common.note(missingNodesOf: result, "calls of its last moments may be missing")
     }
 }

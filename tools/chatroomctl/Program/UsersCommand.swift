@@ -150,6 +150,7 @@ struct UsersCommand: AsyncParsableCommand {
             let result = try await common.client().call(
                 "POST", ["users", user, "offline"], idempotencyKey: UUID().uuidString)
             common.show(result) { ["ended \($0["sessions"]?.shown ?? "0") sessions"] }
+            common.note(missingNodesOf: result, "its sessions are not counted; they end when it is back")
         }
     }
 
@@ -160,7 +161,9 @@ struct UsersCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            common.show(try await common.client().call("GET", ["users", user, "sessions"]), SessionText.table)
+            let result = try await common.client().call("GET", ["users", user, "sessions"])
+            common.show(result, SessionText.table)
+            common.note(missingNodesOf: result, "its sessions are not listed")
         }
     }
 
@@ -178,6 +181,7 @@ struct UsersCommand: AsyncParsableCommand {
                 "POST", ["users", user, "messages"], body: SessionText.message(text, sender: sender),
                 idempotencyKey: UUID().uuidString)
             common.show(result) { ["shown to \($0["sessions"]?.shown ?? "0") sessions"] }
+            common.note(missingNodesOf: result, "its sessions were not shown it")
         }
     }
 }
@@ -195,5 +199,6 @@ struct BroadcastCommand: AsyncParsableCommand {
         let result = try await common.client().call(
             "POST", ["broadcast"], body: SessionText.message(text, sender: sender), idempotencyKey: UUID().uuidString)
         common.show(result) { ["shown to \($0["sessions"]?.shown ?? "0") sessions"] }
+        common.note(missingNodesOf: result, "its sessions were not shown it")
     }
 }

@@ -1,17 +1,15 @@
-import ClientCore
-
 /// Where a gateway takes clients.
-struct GatewayAddress: Hashable, Sendable {
-    let isSecure: Bool
-    let host: String
-    let port: Int
+package struct GatewayAddress: Hashable, Sendable {
+    package let isSecure: Bool
+    package let host: String
+    package let port: Int
     /// Path and query.
-    let target: String
+    package let target: String
 
-    static let path = "/v1/ws"
+    package static let path = "/v1/ws"
 
     /// Reads `wss://host[:port][/path]` or `ws://…`; IPv6 addresses stand in brackets.
-    init(_ url: String) throws(ClientError) {
+    package init(_ url: String) throws(ClientError) {
         let error = ClientError(.noAddress, "\(url.prefix(200)) is not an address like wss://chat.example.com/v1/ws")
         var rest = url[...]
         if rest.hasPrefix("wss://") {
@@ -42,6 +40,11 @@ struct GatewayAddress: Hashable, Sendable {
         target = path.isEmpty || path == "/" ? Self.path : path.hasPrefix("?") ? Self.path + path : String(path)
     }
 
+    /// The same text for all addresses that mean the same place; what is none stays as it is.
+    static func comparable(_ url: String) -> String {
+        do throws(ClientError) { return try GatewayAddress(url).url } catch { return url }
+    }
+
     private static func isHostByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -52,13 +55,13 @@ struct GatewayAddress: Hashable, Sendable {
     }
 
     /// For the Host header.
-    var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    package var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     /// For the Host header of a server that has signed it: without a port that the scheme has anyway.
-    var signedAuthority: String {
+    package var signedAuthority: String {
         port == (isSecure ? 443 : 80) ? String(authority.dropLast(":\(port)".utf8.count)) : authority
     }
 
     /// The address as a URL, with nothing left to be guessed.
-    var url: String { "\(isSecure ? "wss" : "ws")://\(authority)\(target)" }
+    package var url: String { "\(isSecure ? "wss" : "ws")://\(authority)\(target)" }
 }
