@@ -2,88 +2,66 @@ import ChatModel
 import EventLoop
 import RoomProtocol
 import SessionCore
-import Wire
+import ShardPlacement
 
-/// A session that is over, until its rooms have answered that it has left.
-struct EndedSession {
-    /// That it was in a room, by rooms that have not answered: a leader that was not there hears it before the exit, so that it
-    /// tells others what the former one may have kept to itself.
-    var announcements: [RoomID: RoomRequest]
-    /// In loop time: so long its exits are asked again. Afterwards its rooms see that its grace is over.
-    let until: UInt64
+/// A room that a session was in when it ended without a wish of its client: put offline, revoked, banned, or away for too long.
+struct EndedStay {
+    var session: SessionID
+    var caller: Caller
+    var room: RoomID
+    /// That it was there.
+    var announcement: RoomRequest
+    /// In loop time; later ones are behind it.
+    var until: UInt64
 }
 
-/// The exits of sessions that end without a wish of their clients: put offline, revoked, banned, or away for too long. They are
-/// asked like a client's exit, so that neither a dead leader nor a broken link keeps a seat or a name in the room.
+/// The end of sessions. A room hears of it once, and its leader may be dead, or this node not heard. Whoever leads then hears that
+/// the session was there, as of those that still are, and then that it has left: others see it, and its seat goes at once.
 extension GatewayLane {
     /// The session is over: its rooms see an exit.
     func end(_ session: LaneSession) {
-        let until = loop.nowMilliseconds + UInt64(configuration.graceSeconds) * 1000
-        let announcements = session.state.rooms.map { ($0, announcement(of: session, in: $0)) }
-        if !announcements.isEmpty {
-            ended[session.id] = EndedSession(
-                announcements: Dictionary(announcements) { first, _ in first }, until: until)
+        let now = loop.nowMilliseconds
+        for room in session.state.rooms {
+            ended.append(
+                EndedStay(
+                    session: session.id, caller: session.state.caller, room: room,
+                    announcement: announcement(of: session, in: room), until: now + Self.endedMilliseconds))
         }
+        while let first = ended.first, ended.count > Self.endedMax || first.until <= now { ended.removeFirst() }
         sessions[session.id] = nil
         agenda.forget(session.id)
         shared.directory.remove(session.id)
         shared.devices.remove(session.id, of: session.state.caller.user)
-        for effect in session.state.end() {
-            if case .notify(let room, .left) = effect {
-                askToLeave(room, of: session)
-            } else {
-                perform([effect], of: session)
-            }
+        perform(session.state.end(), of: session)
+    }
+
+    /// Of more at a time the oldest are told once only.
+    private static var endedMax: Int { 16_384 }
+    /// Another leader is known that long after the former one has died or stood still. What that one was told before, it has told
+    /// others.
+    private static var endedMilliseconds: UInt64 { 5_000 }
+    /// By then other lanes follow a leader that is new: nobody is told again what a room shows before.
+    private static var followMilliseconds: UInt64 { 1_000 }
+
+    /// The stays in rooms of a shard of which a leader may not know that they have ended, by their rooms. It hears of the ends a
+    /// moment later.
+    func endedStays(in shard: ShardID) -> [RoomID: [EndedStay]] {
+        guard !ended.isEmpty else { return [:] }
+        let now = loop.nowMilliseconds
+        var stays: [RoomID: [EndedStay]] = [:]
+        for place in 0..<ended.count {
+            let stay = ended[place]
+            guard stay.until > now, shared.shardMap.shard(of: stay.room) == shard, isGone(stay) else { continue }
+            stays[stay.room, default: []].append(stay)
         }
-    }
-
-    private func askToLeave(_ room: RoomID, of session: LaneSession) {
-        // No number of a request of its client.
-        lastExit = lastExit == .max ? Self.firstExit : max(lastExit, Self.firstExit) + 1
-        let origin = SessionOrigin(address(of: session), session.state.caller, request: lastExit)
-        call(RoomRequest(room: room, from: origin, .operation(.exit(RoomNameRequest(room: room)))))
-    }
-
-    private static var firstExit: UInt32 { 1 << 31 }
-
-    /// That the sessions of these exits were in their rooms.
-    func announcementsOfEnded(_ exits: [RoomRequest]) -> [RoomRequest] {
-        exits.compactMap { exit in isEnded(exit).flatMap { ended[$0]?.announcements[exit.room] } }
-    }
-
-    /// A leader that is new hears an exit when the others' lanes follow it, too: nobody is told again what a room shows before.
-    func postpone(_ exits: [RoomRequest]) {
-        guard !exits.isEmpty else { return }
-        for exit in exits { if let number = exit.number { _ = open.answered(exit.asker, number) } }
-        loop.schedule(afterMilliseconds: Self.exitMilliseconds) { [weak self] in
-            for exit in exits where self?.isEnded(exit) != nil { self?.call(exit) }
+        guard !stays.isEmpty else { return [:] }
+        loop.schedule(afterMilliseconds: Self.followMilliseconds) { [weak self, stays] in
+            guard let self else { return }
+            for stay in stays.values.joined() where isGone(stay) { leave(stay.room, stay.session, stay.caller) }
         }
+        return stays
     }
 
-    private static var exitMilliseconds: UInt64 { 1_000 }
-
-    /// The session of a call that is the exit of one that is over; nil for every other call.
-    func isEnded(_ call: RoomRequest) -> SessionID? {
-        guard case .session(let id) = call.asker, case .operation(.exit) = call.body, ended[id] != nil else {
-            return nil
-        }
-        return id
-    }
-
-    /// No leader took the exit in time.
-    /// - Returns: false for another call.
-    func giveUpExit(_ call: RoomRequest, mayAskAgain: Bool) -> Bool {
-        guard let id = isEnded(call), let until = ended[id]?.until else { return false }
-        if mayAskAgain, loop.nowMilliseconds < until {
-            self.call(call)
-        } else {
-            hasLeft(id, call.room)
-        }
-        return true
-    }
-
-    func hasLeft(_ id: SessionID, _ room: RoomID) {
-        guard ended[id]?.announcements.removeValue(forKey: room) != nil else { return }
-        if ended[id]?.announcements.isEmpty == true { ended[id] = nil }
-    }
+    /// It may have been taken up at this node meanwhile, under the same ID.
+    private func isGone(_ stay: EndedStay) -> Bool { shared.directory.lane(of: stay.session) == nil }
 }

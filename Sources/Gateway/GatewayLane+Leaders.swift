@@ -19,8 +19,7 @@ extension GatewayLane {
                     byNode.append((node, [call]))
                 }
             case .held: break
-            case .refused:
-                if !giveUpExit(call, mayAskAgain: false) { giveUp(call, "too many requests are waiting", copied: 0) }
+            case .refused: giveUp(call, "too many requests are waiting", copied: 0)
             }
         }
         for (node, calls) in byNode { shared.router.route(calls, to: node, from: number) }
@@ -39,36 +38,37 @@ extension GatewayLane {
                 byRoom[room, default: []].append(session)
             }
         }
-        let (exits, others) = (asked.filter { isEnded($0) != nil }, asked.filter { isEnded($0) == nil })
-        var calls = announcementsOfEnded(exits)
-        postpone(exits)
+        var calls: [RoomRequest] = []
         awaited.forget { shared.shardMap.shard(of: $0) == notice.shard }
-        for (room, sessions) in byRoom { calls += announcements(of: sessions, in: room) }
-        calls += ownAsked(others) + tapsAgain(of: notice.shard)
+        var ended = endedStays(in: notice.shard)
+        for (room, sessions) in byRoom {
+            calls += announcements(of: sessions, ended.removeValue(forKey: room) ?? [], in: room)
+        }
+        for (room, stays) in ended { calls += announcements(of: [], stays, in: room) }
+        calls += ownAsked(asked) + tapsAgain(of: notice.shard)
         if !calls.isEmpty { shared.router.route(calls, to: node, from: number) }
     }
 
     /// Calls of sessions that have gone to another lane are not asked again: an enter would bring them back, an exit
-    /// end what they have entered since. Nobody here waits for the answer. Those that are over have gone nowhere.
+    /// end what they have entered since. Nobody here waits for the answer.
     func ownAsked(_ calls: [RoomRequest]) -> [RoomRequest] {
         calls.filter { call in
-            guard case .session(let id) = call.asker, sessions[id] == nil, isEnded(call) == nil else { return true }
+            guard case .session(let id) = call.asker, sessions[id] == nil else { return true }
             if let request = call.number { _ = open.answered(call.asker, request) }
             return false
         }
     }
 
     /// That these sessions are in the room, and what this lane's viewers have been shown of it.
-    func announcements(of sessions: [LaneSession], in room: RoomID) -> [RoomRequest] {
-        var calls = sessions.map { announcement(of: $0, in: room) }
-        guard let last = sessions.last else { return [] }
+    /// - Parameter ended: stays of others that have ended.
+    func announcements(of sessions: [LaneSession], _ ended: [EndedStay] = [], in room: RoomID) -> [RoomRequest] {
+        var calls = ended.map(\.announcement) + sessions.map { announcement(of: $0, in: room) }
+        guard var last = calls.last?.session else { return [] }
         // Without viewers there is nothing to catch up with.
         let place = hubs[room]?.shown.place ?? StreamPlace(epoch: "", seq: .max)
-        let number = awaited.begin(
-            room, of: shared.shardMap.shard(of: room), sessions: sessions.count, at: loop.nowMilliseconds)
-        calls.append(
-            RoomRequest(
-                room: room, from: SessionOrigin(address(of: last), last.state.caller, number: number), .follow(place)))
+        last.number = awaited.begin(
+            room, of: shared.shardMap.shard(of: room), sessions: calls.count, at: loop.nowMilliseconds)
+        calls.append(RoomRequest(room: room, from: last, .follow(place)))
         return calls
     }
 
@@ -99,7 +99,7 @@ extension GatewayLane {
 
     /// Calls for which no leader was found in time are answered.
     func giveUpHeldCalls() {
-        for call in open.expire(at: loop.nowMilliseconds) where !giveUpExit(call, mayAskAgain: true) {
+        for call in open.expire(at: loop.nowMilliseconds) {
             giveUp(call, "the room has no leader at the moment", copied: .max)
         }
     }

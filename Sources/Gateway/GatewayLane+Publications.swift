@@ -141,7 +141,7 @@ extension GatewayLane {
     func exited(_ id: SessionID, _ room: RoomID, _ request: UInt32?) {
         let isOpen = request.map { open.answered(.session(id), $0) } ?? false
         if let request { settleCost(of: request, id, isRepeat: false) }
-        guard let session = sessions[id] else { return hasLeft(id, room) }
+        guard let session = sessions[id] else { return }
         perform(session.state.onExited(room, request: request, isOpen: isOpen), of: session)
     }
 

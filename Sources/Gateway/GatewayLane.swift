@@ -76,10 +76,8 @@ final class GatewayLane {
     var missed = HeardMissed()
     /// Sessions that other nodes were given lately, oldest first.
     var handedOver = Fifo<HandedOver>()
-    /// Sessions that are over, whose rooms have not answered.
-    var ended: [SessionID: EndedSession] = [:]
-    /// The number of the last exit that was asked for one of them.
-    var lastExit: UInt32 = 0
+    /// The rooms of sessions that ended lately, oldest first.
+    var ended = Fifo<EndedStay>()
     /// nil: nothing is compressed.
     let compression: LaneCompression?
     /// Rooms with windows of barrage that their leaders have not answered, in the order in which they began to.

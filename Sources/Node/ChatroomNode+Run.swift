@@ -55,7 +55,7 @@ extension ChatroomNode {
                 }
             }
             if Task.isShuttingDownGracefully {
-                logger.info("node has stopped before it joined", metadata: ["node": "\(configuration.node)"])
+                logger.info("node has stopped while it joined", metadata: ["node": "\(configuration.node)"])
                 return
             }
             if let failure { throw failure }

@@ -170,8 +170,9 @@ public struct NodeConfiguration: Sendable {
 
         for (index, one) in ports.enumerated() where one.port > 0 {
             let same = ports[..<index].first { other in
-                let everywhere = [one.host, other.host].contains { IPAddress($0)?.isUnspecified == true }
-                return other.port == one.port && (other.host == one.host || everywhere)
+                let hosts = [one.host, other.host].map { $0 == "localhost" ? "127.0.0.1" : $0 }
+                let meet = hosts[0] == hosts[1] || hosts.contains { IPAddress($0)?.isUnspecified == true }
+                return other.port == one.port && meet
             }
             if let same {
                 throw NodeError(.configuration, "\(same.name).port and \(one.name).port are both \(one.port)")

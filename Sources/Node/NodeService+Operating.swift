@@ -102,7 +102,8 @@ extension NodeService {
     func stats() async throws(ChatError) -> StatsView {
         var sum = StatsView()
         let statuses = await statuses()
-        sum.missing = missing(Set(statuses.map(\.node)))
+        let roomCount = await nodes.sum(.roomCount)
+        sum.missing = missing(roomCount.answered.intersection(statuses.map(\.node)))
         for status in statuses {
             sum.sessions += status.stats.sessions
             sum.users += status.stats.users
@@ -113,7 +114,7 @@ extension NodeService {
             sum.activeRooms += status.stats.activeRooms
             sum.online += status.stats.online
         }
-        sum.rooms += Int64(await nodes.sum(.roomCount).count)
+        sum.rooms += Int64(roomCount.count)
         sum.time = WallClock.now()
         sum.startedAt = startedAt
         return sum
@@ -206,9 +207,12 @@ extension NodeService {
 
     /// A shard that nobody leads may have what was acked on this node's disk alone, and a removed node brings nothing back.
     private func requireNoLastCopy(at node: NodeID) async throws(ChatError) {
-        let known = ClusterHealth.Shards(await shardsOfNodes())
+        let answers = await shardsOfNodes()
+        let known = ClusterHealth.Shards(answers)
+        let answersItself = answers.contains { $0.node == node }
         let held = (0..<Int64(rooms.shardCount)).filter { shard in
-            !known.led.contains(shard) && known.replicas[shard].map { $0.nodes.contains(node) } ?? true
+            // A node that has a replica of it names it, unless it does not answer.
+            !known.led.contains(shard) && known.replicas[shard].map { $0.nodes.contains(node) } ?? !answersItself
         }
         guard let first = held.first else { return }
         let what =
@@ -370,14 +374,15 @@ extension NodeService {
     /// killed meanwhile.
     func begin(call key: String) async throws(ChatError) -> BegunCall {
         let end = ContinuousClock.now + Self.answerWait
+        var wait = Duration.milliseconds(50)
         while true {
             switch try await system.begin(key) {
             case .done: return .first
             case .answered(let answer): return .answered(answer)
             default:
-                guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(100))) != nil else {
-                    return .unknown
-                }
+                // Each look is an entry of the log.
+                guard ContinuousClock.now < end, (try? await Task.sleep(for: wait)) != nil else { return .unknown }
+                wait = min(wait * 2, .seconds(1))
             }
         }
     }

@@ -186,6 +186,17 @@ import Wire
         #expect(script.latest.contains { if case .open = $0 { true } else { false } })
     }
 
+    @Test func `a token that the server has not taken yet is used after the end of the one before`() {
+        let script = Script()
+        script.goIn()
+        script.push(.token(TokenPush(expiresInSeconds: 60)))
+        script.happens(.renewedToken("later"))
+        script.happens(.closed(connection: 1, code: 4401, reason: "expired"))
+        script.untilTokenIsWanted()
+        for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "later")) }
+        #expect(script.latest.contains { if case .open = $0 { true } else { false } })
+    }
+
     @Test func `the token in use is not sent to the server again`() {
         let script = Script()
         script.goIn()

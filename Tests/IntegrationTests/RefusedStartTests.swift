@@ -79,7 +79,7 @@ extension IntegrationTests {
             program.signal(signal)
             let end = try await program.ended()
             #expect(end.status == 0, "\(end.errors)")
-            #expect(end.errors.contains("before it joined"))
+            #expect(end.errors.contains("while it joined"))
         }
 
         @Test func `two nodes do not share one client port`() async throws {

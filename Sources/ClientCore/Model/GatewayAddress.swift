@@ -42,7 +42,12 @@ package struct GatewayAddress: Hashable, Sendable {
 
     /// The same text for all addresses that mean the same place; what is none stays as it is.
     static func comparable(_ url: String) -> String {
-        do throws(ClientError) { return try GatewayAddress(url).url } catch { return url }
+        do throws(ClientError) {
+            let address = try GatewayAddress(url)
+            return "\(address.isSecure ? "wss" : "ws")://\(address.authority.lowercased())\(address.target)"
+        } catch {
+            return url
+        }
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {

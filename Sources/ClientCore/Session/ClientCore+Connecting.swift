@@ -104,7 +104,7 @@ extension ClientCore {
         }
         self.token = token
         // The server may take it for a while yet, and end the session again.
-        guard token != endedToken else { return tokenRefused(now) }
+        guard endedToken == nil || token != endedToken else { return tokenRefused(now) }
         open(now)
     }
 
@@ -132,6 +132,7 @@ extension ClientCore {
         isBeingReplaced = successor != nil
         var connect = ConnectRequest(session: session, device: settings.device, prime: true)
         if settings.anonymous { connect.anonymous = true } else { connect.token = token }
+        triedToken = token
         add(PendingRequest(.connect(connect), .connect, at: now), now)
     }
 
@@ -142,7 +143,7 @@ extension ClientCore {
             succeed(now)
         }
         phase = .online(connection: number, since: now)
-        usedAddress = triedAddress
+        (usedAddress, usedToken) = (triedAddress, triedToken)
         silentAddress = ""
         lastHeard = now
         pingedAt = nil

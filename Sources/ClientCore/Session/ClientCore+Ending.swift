@@ -51,7 +51,7 @@ extension ClientCore {
         case .renewToken:
             guard isOnline else { return tokenRefused(now) }
             effects.append(.clientEvent(.tokenExpired))
-            endedToken = token
+            endedToken = usedToken
             lost(words, now)
             // A token that ended in its time needs no wait; one that does not hold must not make a storm.
             if successor == nil, mayTry, backoff.failures == 0 { return attemptConnection(now) }

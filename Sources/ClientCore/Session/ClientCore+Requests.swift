@@ -170,7 +170,8 @@ extension ClientCore {
                 stays[room]?.losses = 0
                 fetched(range, of: room, page, now)
             }
-        case (.refresh, _), (.ping, _), (.exit, _): break
+        case (.refresh, _): if case .refresh(let refresh) = request.operation { usedToken = refresh.token }
+        case (.ping, _), (.exit, _): break
         default: drop(connection(of: request), "the server answered another operation than was asked", now)
         }
     }

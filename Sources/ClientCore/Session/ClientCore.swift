@@ -79,6 +79,9 @@ package struct ClientCore: Sendable {
     /// Tries since `start`, or since the connection was up.
     var tries = 0
     var refusedTokens = 0
+    /// The token that was sent last with a `connect`, and the one that the server has taken for the session.
+    var triedToken: String?
+    var usedToken: String?
     /// The token with which the server has ended a session. It is not used again.
     var endedToken: String?
     /// The app's calls that wait for the connection.

@@ -39,18 +39,27 @@ struct ClusterCommand: AsyncParsableCommand {
         func run() async throws {
             common.show(try await common.client().call("GET", ["cluster"])) { cluster in
                 var table = Table(["NODE", "ALIVE", "LEADS", "VOTER", "STARTED", "VERSION", "LEVEL", "GATEWAYS"])
-                for node in cluster["nodes"]?.items ?? [] {
+                let nodes = cluster["nodes"]?.items ?? []
+                let versions = Set(nodes.compactMap { $0["version"]?.shown })
+                for node in nodes {
+                    let version = node["version"]?.shown ?? ""
                     table.add([
                         node["id"]?.shown ?? "", node["alive"]?.shown ?? "", node["leads"]?.shown ?? "",
                         node["systemVoter"]?.shown ?? "", node["startedAt"]?.integer.map(TimeText.full) ?? "",
-                        node["version"]?.shown ?? "", node["featureLevel"]?.shown ?? "",
-                        (node["gateways"]?.items ?? []).map(\.shown).joined(separator: " "),
+                        // The revision only where it tells something; the line fits a terminal of 80 columns.
+                        versions.count > 1 ? version : String(version.prefix { $0 != " " }),
+                        node["featureLevel"]?.shown ?? "",
+                        (node["gateways"]?.items ?? []).map { Self.place(of: $0.shown) }.joined(separator: " "),
                     ])
                 }
-                let versions = Set((cluster["nodes"]?.items ?? []).compactMap { $0["version"]?.shown })
                 let warning = ["", "Nodes differ in their versions; only an upgrade makes that right."]
                 return table.lines() + (versions.count > 1 ? warning : [])
             }
+        }
+
+        /// The URL of a gateway without what nearly all have.
+        private static func place(of url: String) -> String {
+            url.hasPrefix("ws://") && url.hasSuffix("/v1/ws") ? String(url.dropFirst(5).dropLast(6)) : url
         }
     }
 
