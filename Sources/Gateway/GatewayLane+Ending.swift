@@ -11,12 +11,12 @@ struct EndedStay {
     var room: RoomID
     /// That it was there.
     var announcement: RoomRequest
-    /// In loop time; later ones are behind it.
-    var until: UInt64
+    /// When it ended, in loop time; later ones are behind it.
+    var endedAt: UInt64
 }
 
-/// The end of sessions. A room hears of it once, and its leader may be dead, or this node not heard. Whoever leads then hears that
-/// the session was there, as of those that still are, and then that it has left: others see it, and its seat goes at once.
+/// The end of sessions. A room hears of it once, and its leader may be dead, or this node not heard. The next leader hears that the
+/// session was there, as of those that still are, and then that it has left: others see it, and its seat goes at once.
 extension GatewayLane {
     /// The session is over: its rooms see an exit.
     func end(_ session: LaneSession) {
@@ -25,9 +25,11 @@ extension GatewayLane {
             ended.append(
                 EndedStay(
                     session: session.id, caller: session.state.caller, room: room,
-                    announcement: announcement(of: session, in: room), until: now + Self.endedMilliseconds))
+                    announcement: announcement(of: session, in: room), endedAt: now))
         }
-        while let first = ended.first, ended.count > Self.endedMax || first.until <= now { ended.removeFirst() }
+        while let first = ended.first, ended.count > Self.endedMax || first.endedAt + Self.endedMilliseconds <= now {
+            ended.removeFirst()
+        }
         sessions[session.id] = nil
         agenda.forget(session.id)
         shared.directory.remove(session.id)
@@ -35,11 +37,13 @@ extension GatewayLane {
         perform(session.state.end(), of: session)
     }
 
-    /// Of more at a time the oldest are told once only.
+    /// Where more end at a time, the oldest are told once only.
     private static var endedMax: Int { 16_384 }
-    /// Another leader is known that long after the former one has died or stood still. What that one was told before, it has told
-    /// others.
+    /// Another leader is known that long after the former one has died or stood still. The former one has told others what it was
+    /// told before.
     private static var endedMilliseconds: UInt64 { 5_000 }
+    /// A leader that was heard so long after an end has told others of it.
+    private static var answerMilliseconds: UInt64 { 200 }
     /// By then other lanes follow a leader that is new: nobody is told again what a room shows before.
     private static var followMilliseconds: UInt64 { 1_000 }
 
@@ -47,11 +51,13 @@ extension GatewayLane {
     /// moment later.
     func endedStays(in shard: ShardID) -> [RoomID: [EndedStay]] {
         guard !ended.isEmpty else { return [:] }
-        let now = loop.nowMilliseconds
+        let (now, heard) = (loop.nowMilliseconds, pulsedAt[shard] ?? 0)
         var stays: [RoomID: [EndedStay]] = [:]
         for place in 0..<ended.count {
             let stay = ended[place]
-            guard stay.until > now, shared.shardMap.shard(of: stay.room) == shard, isGone(stay) else { continue }
+            guard stay.endedAt + Self.endedMilliseconds > now, stay.endedAt + Self.answerMilliseconds > heard,
+                shared.shardMap.shard(of: stay.room) == shard, isGone(stay)
+            else { continue }
             stays[stay.room, default: []].append(stay)
         }
         guard !stays.isEmpty else { return [:] }

@@ -16,6 +16,7 @@ extension GatewayLane {
             // As good as its first word, should that have been lost.
             onLeaderKnown(ShardNotice(shard: pulse.shard, term: pulse.term), by: node)
             guard open.isLed(pulse.shard, by: node, term: pulse.term) else { continue }
+            pulsedAt[pulse.shard] = loop.nowMilliseconds
             let isEqual = pulse.tally(of: number) == roster.tally(of: pulse.shard, lane: number)
             // Rooms that are being announced differ, and have a deadline of their own.
             let agrees: Bool? = isEqual ? true : awaited.awaitsAny(of: pulse.shard) ? nil : false

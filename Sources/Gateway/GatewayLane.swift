@@ -78,6 +78,8 @@ final class GatewayLane {
     var handedOver = Fifo<HandedOver>()
     /// The rooms of sessions that ended lately, oldest first.
     var ended = Fifo<EndedStay>()
+    /// When the leaders of shards were heard last.
+    var pulsedAt: [ShardID: UInt64] = [:]
     /// nil: nothing is compressed.
     let compression: LaneCompression?
     /// Rooms with windows of barrage that their leaders have not answered, in the order in which they began to.
