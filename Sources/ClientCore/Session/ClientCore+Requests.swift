@@ -150,6 +150,7 @@ extension ClientCore {
     }
 
     private mutating func succeeded(_ request: PendingRequest, _ result: OperationResult, _ now: ClientInstant) {
+        if case .refresh(let refresh) = request.operation { usedToken = refresh.token }
         switch (request.purpose, result) {
         case (.app(let ticket), _):
             if case .send(let result) = result, let id = request.sendID {
@@ -170,8 +171,7 @@ extension ClientCore {
                 stays[room]?.losses = 0
                 fetched(range, of: room, page, now)
             }
-        case (.refresh, _): if case .refresh(let refresh) = request.operation { usedToken = refresh.token }
-        case (.ping, _), (.exit, _): break
+        case (.refresh, _), (.ping, _), (.exit, _): break
         default: drop(connection(of: request), "the server answered another operation than was asked", now)
         }
     }
