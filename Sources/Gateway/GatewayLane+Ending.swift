@@ -5,14 +5,22 @@ import SessionCore
 import ShardPlacement
 
 /// A room that a session was in when it ended without a wish of its client: put offline, revoked, banned, or away for too long.
-struct EndedStay {
-    var session: SessionID
-    var caller: Caller
-    var room: RoomID
+///
+/// One reference: each of the shards that get another leader at once looks at all that ended lately.
+final class EndedStay: Sendable {
+    let session: SessionID
+    let caller: Caller
+    let room: RoomID
+    let shard: ShardID
     /// That it was there.
-    var announcement: RoomRequest
+    let announcement: RoomRequest
     /// When it ended, in loop time; later ones are behind it.
-    var endedAt: UInt64
+    let endedAt: UInt64
+
+    init(_ session: SessionID, _ caller: Caller, _ announcement: RoomRequest, of shard: ShardID, endedAt: UInt64) {
+        (self.session, self.caller, self.announcement) = (session, caller, announcement)
+        (room, self.shard, self.endedAt) = (announcement.room, shard, endedAt)
+    }
 }
 
 /// The end of sessions. A room hears of it once, and its leader may be dead, or this node not heard. The next leader hears that the
@@ -24,8 +32,8 @@ extension GatewayLane {
         for room in session.state.rooms {
             ended.append(
                 EndedStay(
-                    session: session.id, caller: session.state.caller, room: room,
-                    announcement: announcement(of: session, in: room), endedAt: now))
+                    session.id, session.state.caller, announcement(of: session, in: room),
+                    of: shared.shardMap.shard(of: room), endedAt: now))
         }
         while let first = ended.first, ended.count > Self.endedMax || first.endedAt + Self.endedMilliseconds <= now {
             ended.removeFirst()
@@ -37,8 +45,8 @@ extension GatewayLane {
         perform(session.state.end(), of: session)
     }
 
-    /// Where more end at a time, the oldest are told once only.
-    private static var endedMax: Int { 16_384 }
+    /// The oldest are told once only when more end at a time.
+    private static var endedMax: Int { 4_096 }
     /// Another leader is known that long after the former one has died or stood still. The former one has told others what it was
     /// told before.
     private static var endedMilliseconds: UInt64 { 5_000 }
@@ -53,12 +61,13 @@ extension GatewayLane {
         guard !ended.isEmpty else { return [:] }
         let (now, heard) = (loop.nowMilliseconds, pulsedAt[shard] ?? 0)
         var stays: [RoomID: [EndedStay]] = [:]
-        for place in 0..<ended.count {
+        for place in (0..<ended.count).reversed() {
             let stay = ended[place]
-            guard stay.endedAt + Self.endedMilliseconds > now, stay.endedAt + Self.answerMilliseconds > heard,
-                shared.shardMap.shard(of: stay.room) == shard, isGone(stay)
-            else { continue }
-            stays[stay.room, default: []].append(stay)
+            // All that are in front of it are older.
+            guard stay.endedAt + Self.endedMilliseconds > now, stay.endedAt + Self.answerMilliseconds > heard else {
+                break
+            }
+            if stay.shard == shard, isGone(stay) { stays[stay.room, default: []].append(stay) }
         }
         guard !stays.isEmpty else { return [:] }
         loop.schedule(afterMilliseconds: Self.followMilliseconds) { [weak self, stays] in

@@ -70,8 +70,8 @@ struct HistoryScan: Sendable {
                 filesLeft -= 1
                 continue
             }
-            // Where no message stands, a part is a step all the same.
-            rowsLeft -= 1
+            // A part without messages is a step all the same.
+            if skips != nil { rowsLeft -= 1 }
             var isWanted = true
             var last = current.lowerBound
             let isWhole = try reader.scan(incarnation, current, in: order, columns: columns) {

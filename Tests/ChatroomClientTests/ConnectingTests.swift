@@ -180,7 +180,7 @@ import Wire
         }
         guard case .failed(let error) = script.core.state else { return #expect(Bool(false), "must have failed") }
         #expect(error.code == .unauthorized)
-        // Whoever connects anew may use it.
+        // An app that connects anew may use it.
         script.happens(.start(ticket: script.ticket()))
         for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
         #expect(script.latest.contains { if case .open = $0 { true } else { false } })

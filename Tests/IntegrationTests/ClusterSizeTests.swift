@@ -69,7 +69,7 @@ extension IntegrationTests {
                     let refused = try await ann.refusal(of: .text(stuck, "stuck", clientID: "stuck"))
                     #expect(refused.code == .unavailable)
                     try await Self.expectServing(alive, shards: 8)
-                    // What was acked may be on its disk alone.
+                    // Its disk alone may have what was acked.
                     let kept = try await alive[0].api("POST", "/v1/cluster/nodes/\(pair[0])/remove")
                     #expect(kept.status == 409 && kept.body.contains("may have the only copy"), "\(kept)")
                     try await dying[0].start()

@@ -35,19 +35,14 @@ package struct GatewayAddress: Hashable, Sendable {
         }
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty, host.utf8.allSatisfy(Self.isHostByte) else { throw error }
-        self.host = String(host)
+        self.host = host.lowercased()
         self.port = port
         target = path.isEmpty || path == "/" ? Self.path : path.hasPrefix("?") ? Self.path + path : String(path)
     }
 
     /// The same text for all addresses that mean the same place; what is none stays as it is.
     static func comparable(_ url: String) -> String {
-        do throws(ClientError) {
-            let address = try GatewayAddress(url)
-            return "\(address.isSecure ? "wss" : "ws")://\(address.authority.lowercased())\(address.target)"
-        } catch {
-            return url
-        }
+        do throws(ClientError) { return try GatewayAddress(url).url } catch { return url }
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {

@@ -104,7 +104,7 @@ extension ClientCore {
         }
         self.token = token
         // The server may take it for a while yet, and end the session again.
-        guard endedToken == nil || token != endedToken else { return tokenRefused(now) }
+        guard token != endedToken else { return tokenRefused(now) }
         open(now)
     }
 
