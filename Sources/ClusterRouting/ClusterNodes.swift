@@ -4,6 +4,7 @@ import NodeLinkCore
 import RoomProtocol
 import Rooms
 import Synchronization
+import SystemGroupHost
 import Wire
 
 /// The nodes of the cluster as whoever asks them sees them: this one, and those that are reached.
@@ -62,8 +63,18 @@ package final class ClusterNodes: Sendable {
     /// Asks one node, maybe this one.
     package func ask(_ other: NodeID, _ question: NodeQuestion) async throws(ChatError) -> NodeAnswer {
         guard other != node else { return try await answer(question).get() }
+        do throws(QuestionFailure) {
+            return try await put(question, to: other)
+        } catch {
+            throw error.error
+        }
+    }
+
+    /// Puts a question to another node.
+    private func put(_ question: NodeQuestion, to other: NodeID) async throws(QuestionFailure) -> NodeAnswer {
         guard reached.contains(other) else {
-            throw ChatError(.unavailable, "\(other) can't be reached", retryAfterMs: 1000)
+            throw QuestionFailure(
+                ChatError(.unavailable, "\(other) can't be reached", retryAfterMs: 1000), isAnswer: false)
         }
         return try await questions.ask(question, other) { router.send($0, on: .calls, to: other) }
     }
@@ -146,13 +157,15 @@ package final class ClusterNodes: Sendable {
     package var leaders: [ShardID: NodeID] { router.leaders.all }
 
     /// Takes a change of the system group to its leader.
-    package func forward(_ command: SystemCommand, _ key: String?, to leader: NodeID) async throws(ChatError) -> (
-        SystemResult, index: UInt64
-    ) {
-        guard case .applied(let result, let index) = try await ask(leader, .propose(command, key: key)) else {
-            throw ChatError(.internal, "the answer is to another question")
+    package func forward(_ command: SystemCommand, _ key: String?, to leader: NodeID) async -> ForwardOutcome {
+        do throws(QuestionFailure) {
+            guard case .applied(let result, let index) = try await put(.propose(command, key: key), to: leader) else {
+                return .refused(ChatError(.internal, "the answer is to another question"))
+            }
+            return .applied(result, index: index)
+        } catch {
+            return error.isAnswer ? .refused(error.error) : .unanswered(error.error)
         }
-        return (result, index)
     }
 }
 

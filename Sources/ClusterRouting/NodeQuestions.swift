@@ -2,6 +2,18 @@ import ChatModel
 import RoomProtocol
 import Synchronization
 
+/// A question that has brought nothing.
+package struct QuestionFailure: Error {
+    package var error: ChatError
+    /// Whether the node that was asked has said so. Else it may have done what it was asked, or may do it yet.
+    package var isAnswer: Bool
+
+    init(_ error: ChatError, isAnswer: Bool) {
+        self.error = error
+        self.isAnswer = isAnswer
+    }
+}
+
 /// Questions to other nodes that wait for their answers.
 package final class NodeQuestions: Sendable {
     /// How long an answer may take.
@@ -22,11 +34,11 @@ package final class NodeQuestions: Sendable {
 
     private struct Open {
         var node: NodeID
-        var continuation: CheckedContinuation<Result<NodeAnswer, ChatError>, Never>
+        var continuation: CheckedContinuation<Result<NodeAnswer, QuestionFailure>, Never>
         /// Ends the wait; nil until it has begun.
         var timer: Task<Void, Never>?
 
-        func end(_ result: Result<NodeAnswer, ChatError>) {
+        func end(_ result: Result<NodeAnswer, QuestionFailure>) {
             timer?.cancel()
             continuation.resume(returning: result)
         }
@@ -42,9 +54,9 @@ package final class NodeQuestions: Sendable {
     /// Asks by `send`, and returns when the answer is here, the node is lost, or too much time has passed.
     func ask(
         _ question: NodeQuestion, _ node: NodeID, send: (NodeMessage) -> Void
-    ) async throws(ChatError) -> NodeAnswer {
+    ) async throws(QuestionFailure) -> NodeAnswer {
         let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<NodeAnswer, ChatError>, Never>) in
+            (continuation: CheckedContinuation<Result<NodeAnswer, QuestionFailure>, Never>) in
             let id: UInt64? = state.withLock { state in
                 guard state.open.count < Self.openMax else { return nil }
                 state.next += 1
@@ -53,7 +65,7 @@ package final class NodeQuestions: Sendable {
             }
             guard let id else {
                 return continuation.resume(
-                    returning: .failure(ChatError(.unavailable, "too many questions wait", retryAfterMs: 1000)))
+                    returning: Self.unanswered("too many questions wait", retryAfterMs: 1000))
             }
             send(.question(id: id, question))
             let timer = Task { [weak self] in
@@ -62,7 +74,7 @@ package final class NodeQuestions: Sendable {
                 } catch {
                     return
                 }
-                self?.end(id, .failure(ChatError(.unavailable, "\(node) does not answer", retryAfterMs: 1000)))
+                self?.take(id)?.end(Self.unanswered("\(node) does not answer", retryAfterMs: 1000))
             }
             state.withLock { state in
                 // It may have been answered already.
@@ -72,17 +84,24 @@ package final class NodeQuestions: Sendable {
         return try result.get()
     }
 
-    /// Returns whether anybody still waited.
-    /// - Parameter node: who answers; another one than was asked is not heard. nil: this node itself.
+    /// A node has answered. Returns whether anybody still waited for that.
+    /// - Parameter node: who answers; another one than was asked is not heard. nil: the one that was asked.
     @discardableResult
     func end(_ id: UInt64, of node: NodeID? = nil, _ result: Result<NodeAnswer, ChatError>) -> Bool {
-        let open = state.withLock { state -> Open? in
+        guard let open = take(id, of: node) else { return false }
+        open.end(result.mapError { QuestionFailure($0, isAnswer: true) })
+        return true
+    }
+
+    private func take(_ id: UInt64, of node: NodeID? = nil) -> Open? {
+        state.withLock { state in
             guard let node, state.open[id]?.node != node else { return state.open.removeValue(forKey: id) }
             return nil
         }
-        guard let open else { return false }
-        open.end(result)
-        return true
+    }
+
+    private static func unanswered(_ reason: String, retryAfterMs: Int64) -> Result<NodeAnswer, QuestionFailure> {
+        .failure(QuestionFailure(ChatError(.unavailable, reason, retryAfterMs: retryAfterMs), isAnswer: false))
     }
 
     /// This node stops: nobody may wait any more when its loops end.
@@ -91,7 +110,7 @@ package final class NodeQuestions: Sendable {
             defer { state.open = [:] }
             return state.open.values
         }
-        for open in all { open.end(.failure(ChatError(.unavailable, "this node stops", retryAfterMs: 500))) }
+        for open in all { open.end(Self.unanswered("this node stops", retryAfterMs: 500)) }
     }
 
     /// The node can't be reached: whether it has done what it was asked is not known.
@@ -104,7 +123,7 @@ package final class NodeQuestions: Sendable {
             return lost
         }
         for open in lost.values {
-            open.end(.failure(ChatError(.unavailable, "\(node) can't be reached", retryAfterMs: 500)))
+            open.end(Self.unanswered("\(node) can't be reached", retryAfterMs: 500))
         }
         return !lost.isEmpty
     }

@@ -41,7 +41,7 @@ extension ChatroomNode {
             replication: common.router, cluster: common.cluster, directory: common.directory.system, logger: logger,
             refusedTerms: common.refusedTerms, ownLevel: configuration.levelMax, now: WallClock.now,
             stop: { common.stop.stop($0) }
-        ) { command, key, leader throws(ChatError) in try await nodes.forward(command, key, to: leader) }
+        ) { command, key, leader in await nodes.forward(command, key, to: leader) }
         let systemFails: (any Error) -> any Error = {
             if let reason = $0 as? UnknownContent { return NodeError(reason) }
             return ($0 as? NodeError) ?? NodeError(.storage, "the system log can't be used: \($0)")

@@ -137,8 +137,8 @@ public final class ChatroomNode: Service, Sendable {
     }
 
     /// There is no other node yet.
-    private static let nobodyElse: SystemGroup.Forward = { _, _, _ throws(ChatError) in
-        throw ChatError(.unavailable, "there is no other node", retryAfterMs: 500)
+    private static let nobodyElse: SystemGroup.Forward = { _, _, _ in
+        .refused(ChatError(.unavailable, "there is no other node", retryAfterMs: 500))
     }
 
     /// - Parameter level: makes a new log, as far as programs of this level know it; nil: there is one.

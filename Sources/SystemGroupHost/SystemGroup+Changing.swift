@@ -97,29 +97,68 @@ extension SystemGroup {
 
     /// Proposes a command where the leader is, and returns when it is applied there and, unless this node is cut off,
     /// here.
+    ///
+    /// A leader that has died or stands still does not hold a change up for longer than an election takes: the next one
+    /// gets it too. Both may apply it, so a command that must not be made twice has a key.
     func propose(_ command: SystemCommand, key: String? = nil) async throws(ChatError) -> SystemResult {
-        let deadline = ContinuousClock.now + Self.leaderless
+        let (start, key) = (ContinuousClock.now, key ?? command.ownKey())
+        /// A leader was given the command and has not said what became of it.
+        var unanswered: ChatError?
         while true {
             let (outcome, leadership) = await proposeHere(command, key: key)
             switch outcome {
-            case .success(let applied): return applied.result
+            case .success(let applied): return try Self.certain(applied.result, of: command, unanswered)
             case .failure(.failed(let error)): throw error
             case .failure(.notLeader): break
             }
             if let leader = leadership.leader.flatMap({ NodeID($0) }), leader.text != server.node {
-                do throws(ChatError) {
-                    let (result, index) = try await forward(command, key, leader)
+                switch await forwarded(command, key, to: leader, under: leadership) {
+                case .applied(let result, let index):
                     await whenApplied(index)
-                    return result
-                } catch {
+                    return try Self.certain(result, of: command, unanswered)
+                case .refused(let error):
                     // Refused there without effect: it does not lead either.
                     guard error.code == .unavailable, error.field == ChatError.leaderField else { throw error }
+                case .unanswered(let error): unanswered = error
                 }
             }
+            let deadline = start + (unanswered == nil ? Self.leaderless : Self.silence)
             guard await change(of: leadership, until: deadline) else {
-                throw ChatError(.unavailable, "the system group has no leader at the moment", retryAfterMs: 500)
+                throw unanswered
+                    ?? ChatError(.unavailable, "the system group has no leader at the moment", retryAfterMs: 500)
             }
         }
+    }
+
+    /// - Throws: 503 where the call may have claimed at a leader that did not answer what it finds claimed now.
+    private static func certain(
+        _ result: SystemResult, of command: SystemCommand, _ unanswered: ChatError?
+    ) throws(ChatError) -> SystemResult {
+        if let unanswered, command.claimsItsKey, case .begun = result { throw unanswered }
+        return result
+    }
+
+    /// Takes a command to the leader, and returns what it answers, or that it does not once another node leads.
+    private func forwarded(
+        _ command: SystemCommand, _ key: String?, to leader: NodeID, under leadership: SystemLeadership
+    ) async -> ForwardOutcome {
+        let first = FirstOutcome()
+        let answer = Task { [forward] in first.end(await forward(command, key, leader)) }
+        let watch = Task { [self] in
+            // Most answers are here by then.
+            guard (try? await Task.sleep(for: Self.answerUsual)) != nil else { return }
+            let hasChanged = await whenSettled { system in
+                if first.hasEnded { return false }
+                return system.host.leadership(of: system.log).isWorthAnotherTry(after: leadership) ? true : nil
+            }
+            guard hasChanged else { return }
+            let reason = "\(leader) led the system group and does not answer"
+            first.end(.unanswered(ChatError(.unavailable, reason, retryAfterMs: 500)))
+        }
+        let outcome = await first.value()
+        watch.cancel()
+        answer.cancel()
+        return outcome
     }
 
     /// A command that another node has passed on. Throws 503 with the field `leader` where this node does not lead.
@@ -157,6 +196,10 @@ extension SystemGroup {
 
     /// How long a change waits for a leader.
     private static let leaderless = Duration.seconds(2)
+    /// The same from the change's begin on where a leader has not answered: as long as a link to a silent node lasts.
+    private static let silence = Duration.seconds(5)
+    /// For so long nobody looks whether another node leads.
+    private static let answerUsual = Duration.milliseconds(200)
 
     /// - Returns: the outcome, and the leadership before the attempt.
     private func proposeHere(_ command: SystemCommand, key: String?) async -> (

@@ -41,9 +41,8 @@ public final class SystemGroup: Sendable {
         var replica: ReplicaDriver
     }
 
-    /// Takes a command to another node and returns what it has brought, and the index at which it was applied.
-    public typealias Forward =
-        @Sendable (SystemCommand, _ key: String?, NodeID) async throws(ChatError) -> (SystemResult, index: UInt64)
+    /// Takes a command to another node and returns what has become of it, within a bounded time.
+    public typealias Forward = @Sendable (SystemCommand, _ key: String?, NodeID) async -> ForwardOutcome
 
     /// - Parameters:
     ///   - directory: where the state is kept beside the log; made if it is missing.

@@ -1,6 +1,8 @@
 import ChatModel
 import RoomProtocol
+import SystemGroupHost
 import Testing
+import Wire
 
 @testable import ClusterRouting
 
@@ -14,5 +16,23 @@ import Testing
             if case .success(.count(let count)) = await nodes.answer(.roomCount) { sum += count }
         }
         #expect(sum == 700_000)
+    }
+
+    @Test func `a change that a leader has refused is told apart from one that it has not answered`() async throws {
+        let (here, leader) = (try #require(NodeID("n1")), try #require(NodeID("n2")))
+        let nodes = ClusterNodes(ClusterRouter(node: here), grace: .zero)
+        let command = SystemCommand.revoke(try #require(UserID("wanda")))
+        guard case .unanswered = await nodes.forward(command, "k", to: leader) else {
+            return #expect(Bool(false), "it can't be reached")
+        }
+        nodes.note(leader, isReached: true)
+        async let refused = nodes.forward(command, "k", to: leader)
+        while !nodes.questions.end(1, .failure(ChatError(.unavailable, "no", field: "leader"))) { await Task.yield() }
+        guard case .refused(let error) = await refused, error.field == "leader" else {
+            return #expect(Bool(false), "it has said so")
+        }
+        async let lost = nodes.forward(command, "k", to: leader)
+        while !nodes.questions.onNodeLost(leader) { await Task.yield() }
+        guard case .unanswered = await lost else { return #expect(Bool(false), "it has said nothing") }
     }
 }

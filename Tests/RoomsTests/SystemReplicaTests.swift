@@ -17,15 +17,30 @@ private final class Observed: Sendable {
     let changes = Mutex<[SystemChange]>([])
 }
 
+/// What becomes of commands that a node takes to the leader.
+private enum Forwarding {
+    case answered
+    /// The leader stands still.
+    case silent
+    /// The leader applies the command and dies before it answers.
+    case answerLost
+}
+
 /// A node's part in the system group, on a link with others.
 private final class SystemNode: Sendable {
     let system: SystemGroup
     let cluster = ClusterView(shardCount: 4)
     let record: NodeRecord
     let observed = Observed()
+    private let box = ForwardingBox()
     private let link: MemoryLink
     private let loop: EventLoop
     private let store: LogStore
+
+    private final class ForwardingBox: Sendable {
+        let mode = Mutex(Forwarding.answered)
+        let lostAnswers = Mutex(0)
+    }
 
     init(_ name: String, _ directory: String, _ link: MemoryLink, create: Bool) async throws {
         let node = try #require(NodeID(name))
@@ -41,9 +56,21 @@ private final class SystemNode: Sendable {
             loop: loop, store: store, server: server, transport: link.end(of: node), replication: link.end(of: node),
             cluster: cluster, directory: directory + "/system", logger: Logger(label: "test"),
             now: { Timestamp(1_000) },
-            forward: { command, key, leader throws(ChatError) in
-                guard let other = link.system(of: leader) else { throw ChatError(.unavailable, "not connected") }
-                return try await other.performForwarded(command, key: key)
+            forward: { [box] command, key, leader in
+                let lost = ForwardOutcome.unanswered(ChatError(.unavailable, "not connected"))
+                let mode = box.mode.withLock { $0 }
+                guard let other = link.system(of: leader) else {
+                    if mode == .silent { try? await Task.sleep(for: .seconds(600)) }
+                    return lost
+                }
+                do throws(ChatError) {
+                    let (result, index) = try await other.performForwarded(command, key: key)
+                    guard mode == .answerLost else { return .applied(result, index: index) }
+                    box.lostAnswers.withLock { $0 += 1 }
+                    return lost
+                } catch {
+                    return .refused(error)
+                }
             })
         if create { try await SystemGroup.bootstrap(shardCount: 4, server: server, store: store) }
         try await system.start()
@@ -51,6 +78,10 @@ private final class SystemNode: Sendable {
         if create { try await system.create(ClusterIdentity(id: "c", shardCount: 4), node: node) }
         await system.observe { [observed] change in observed.changes.withLock { $0.append(change) } }
     }
+
+    func set(_ mode: Forwarding) { box.mode.withLock { $0 = mode } }
+
+    var lostAnswers: Int { box.lostAnswers.withLock { $0 } }
 
     /// The oldest entry that its log on disk has.
     func firstIndex() throws -> UInt64 { try store.restored(.system).firstIndex }
@@ -152,5 +183,79 @@ private final class SystemNode: Sendable {
 
     private final class HandOvers: Sendable {
         let count = Mutex(0)
+    }
+
+    /// Three nodes, of which the first leads.
+    private static func three(_ directory: TemporaryDirectory, _ link: MemoryLink) async throws -> [SystemNode] {
+        var nodes: [SystemNode] = []
+        for number in 1...3 {
+            nodes.append(
+                try await SystemNode(
+                    "n\(number)", directory.path + "/\(number)", link, create: number == 1))
+        }
+        for node in nodes { node.cluster.set(nodes.map(\.record)) }
+        let all = nodes
+        try await poll("all have a vote, and the first one leads") {
+            for node in all {
+                let status = await node.system.status()
+                if status.replicas.count < 3 || status.leader?.text != "n1" { return false }
+            }
+            return true
+        }
+        return nodes
+    }
+
+    /// Nobody hears the first node any more, as the links of the others say.
+    private static func cutFirst(of nodes: [SystemNode], _ link: MemoryLink) {
+        link.setCut(nodes[0].record.node, true)
+        for node in nodes.dropFirst() { node.system.onNodeLost(nodes[0].record.node) }
+    }
+
+    @Test(arguments: [false, true])
+    func `a change that a dead or silent leader was given is made by the next one`(isSilent: Bool) async throws {
+        let (directory, link) = (try TemporaryDirectory(), MemoryLink())
+        let nodes = try await Self.three(directory, link)
+        nodes[1].set(isSilent ? .silent : .answered)
+        Self.cutFirst(of: nodes, link)
+        let ann = try user("ann")
+        _ = try await nodes[1].system.revoke(ann)
+        #expect(await nodes[1].system.status().leader?.text != "n1")
+        #expect(nodes[1].system.refuses(ann, issuedAt: Timestamp(1_000)))
+        for node in nodes.reversed() { await node.close() }
+    }
+
+    @Test func `a change is made once, and a claim whose fate is unknown is not told as another's`() async throws {
+        let (directory, link) = (try TemporaryDirectory(), MemoryLink())
+        let nodes = try await Self.three(directory, link)
+        nodes[1].set(.answerLost)
+        let ann = try user("ann")
+        let system = nodes[1].system
+        let change = Task {
+            try await system.sanction(ann, .banned, seconds: 60, reason: nil, owes: true)
+        }
+        let claim = Task { () -> ChatError? in
+            do throws(ChatError) {
+                _ = try await system.begin("k")
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let nonce = Task { () -> ChatError? in
+            do throws(ChatError) {
+                _ = try await system.use(nonce: "x")
+                return nil
+            } catch {
+                return error
+            }
+        }
+        try await poll("the leader has done all three") { nodes[1].lostAnswers == 3 }
+        nodes[1].set(.answered)
+        Self.cutFirst(of: nodes, link)
+        try await change.value
+        #expect(system.owedSanctions.events.count == 1)
+        #expect(await claim.value?.code == .unavailable)
+        #expect(await nonce.value?.code == .unavailable)
+        for node in nodes.reversed() { await node.close() }
     }
 }

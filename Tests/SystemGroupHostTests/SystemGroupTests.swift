@@ -31,9 +31,7 @@ private final class Fixture {
             loop: loop, store: store, server: ServerID(node: "n1", store: store.storeID), transport: NoTransport(),
             cluster: ClusterView(shardCount: 4), directory: directory.path + "/system", logger: Logger(label: "test"),
             now: { Timestamp(1_000) },
-            forward: { _, _, _ throws(ChatError) in
-                throw ChatError(.internal, "there is no other node", retryAfterMs: nil)
-            })
+            forward: { _, _, _ in .refused(ChatError(.internal, "there is no other node", retryAfterMs: nil)) })
     }
 
     func close() async {

@@ -4,8 +4,9 @@ import Wire
 
 /// Content of the room that the cluster stores (PROTOCOL.md, "Media"). Only where `features` has `media`.
 extension Chatroom {
-    /// Sends content that messages of this room can name. After a sending that was broken off, call it again: it begins anew. Cancelling the task
-    /// cancels the sending.
+    /// Sends content that messages of this room can name. A sending that breaks off is tried twice more, at the node where
+    /// the client is then; one of which nothing is taken for two minutes is broken off. After an error call it again: it
+    /// begins anew. Cancelling the task cancels the sending.
     /// - Parameter progress: told how many of the bytes are on their way, on any thread.
     /// - Returns: the ID by which a message names it; content that no message names in an hour goes.
     public func upload(
@@ -16,11 +17,11 @@ extension Chatroom {
             kind: kind, name: name, contentType: contentType, size: Int64(content.count), sha256: sha256)
         let request = UploadRequest(room: id, draft: draft, clientID: Self.freshID())
         guard case .upload(let place) = try await client.perform(.upload(request)) else { throw .mismatch }
-        try await MediaTransfer(
+        var transfer = try MediaTransfer(
             to: place.url, at: try await client.gatewayAddress(), client.configuration.settings,
             tls: client.configuration.tls, headers: place.headers.map { ($0.key, $0.value) }, content: content,
-            progress: { progress($0, content.count) }
-        ).runRepeatedly()
+            progress: { progress($0, content.count) })
+        try await transfer.runRepeatedly { [client] () async throws(ClientError) in try await client.gatewayAddress() }
         return place.mediaID
     }
 

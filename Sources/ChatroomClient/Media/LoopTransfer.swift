@@ -42,6 +42,10 @@
         private var answer: [UInt8] = []
         private var completion: ((Result<Answer, ClientError>) -> Void)?
         private var result: Result<Answer, ClientError>?
+        private var loop: EventLoop?
+        private var watch: LoopTimer?
+        /// When the server has last taken or sent something, as the loop's time.
+        private var heardAtMilliseconds: UInt64 = 0
         private static let pieceBytes = 64 * 1024
         private static let answerBytesMax = 64 * 1024
 
@@ -56,6 +60,12 @@
             // It may have been cancelled before.
             if let result { return completion(result) }
             self.completion = completion
+            self.loop = loop
+            heardAtMilliseconds = loop.nowMilliseconds
+            watch = loop.every(milliseconds: 1000) { [self] in
+                guard loop.nowMilliseconds >= heardAtMilliseconds + UInt64(transfer.stallSeconds) * 1000 else { return }
+                end(.failure(MediaTransfer.brokenOff))
+            }
             let address = transfer.address
             TCPConnection.connect(
                 loop: loop, host: address.host, port: address.port,
@@ -86,7 +96,10 @@
             writeOn()
         }
 
+        private func hear() { if let loop { heardAtMilliseconds = loop.nowMilliseconds } }
+
         private func writeOn() {
+            hear()
             while let tcp, !tcp.isWriting, offset < transfer.content.count, result == nil {
                 let piece = transfer.content[offset..<min(transfer.content.count, offset + Self.pieceBytes)]
                 offset += piece.count
@@ -105,6 +118,7 @@
             guard answer.count + bytes.count <= Self.answerBytesMax else {
                 return end(.failure(MediaTransfer.brokenOff))
             }
+            hear()
             answer += bytes
         }
 
@@ -133,6 +147,7 @@
         func end(_ result: Result<Answer, ClientError>) {
             guard self.result == nil else { return }
             self.result = result
+            watch?.cancel()
             tcp?.close()
             let completion = completion
             self.completion = nil

@@ -12,6 +12,7 @@
             }
             var request = URLRequest(url: url)
             request.httpMethod = "PUT"
+            request.timeoutInterval = TimeInterval(stallSeconds)
             for header in headers { request.setValue(header.value, forHTTPHeaderField: header.name) }
             let delegate = TransferDelegate(tls, progress)
             let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)

@@ -1,0 +1,65 @@
+import ChatModel
+import Synchronization
+import Wire
+
+/// The outcome of a command that was taken to the node that leads.
+public enum ForwardOutcome: Sendable {
+    case applied(SystemResult, index: UInt64)
+    /// The node has said so.
+    case refused(ChatError)
+    /// The node has said nothing: it may have made the change, or may make it yet.
+    case unanswered(ChatError)
+}
+
+extension SystemCommand {
+    /// A key for a command that must not be applied twice, where its caller has given none.
+    func ownKey() -> String? {
+        switch self {
+        case .addNode, .removeNode, .readmitNode, .setDraining, .raiseLevel, .sanction:
+            // So long a random number is in no caller's key.
+            "/node/\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))"
+        case .createCluster, .revoke, .sanctionsTold, .put, .begin, .finish, .nonce: nil
+        }
+    }
+
+    /// Whether the command does nothing but to claim its key.
+    var claimsItsKey: Bool {
+        switch self {
+        case .begin, .nonce: true
+        default: false
+        }
+    }
+}
+
+/// The first of several outcomes; later ones are not heard.
+final class FirstOutcome: Sendable {
+    private enum Phase {
+        case open(CheckedContinuation<ForwardOutcome, Never>?)
+        case ended(ForwardOutcome)
+    }
+
+    private let phase = Mutex(Phase.open(nil))
+
+    var hasEnded: Bool { phase.withLock { if case .ended = $0 { true } else { false } } }
+
+    func end(_ outcome: ForwardOutcome) {
+        let waiting = phase.withLock { phase -> CheckedContinuation<ForwardOutcome, Never>? in
+            guard case .open(let waiting) = phase else { return nil }
+            phase = .ended(outcome)
+            return waiting
+        }
+        waiting?.resume(returning: outcome)
+    }
+
+    /// To be called once.
+    func value() async -> ForwardOutcome {
+        await withCheckedContinuation { continuation in
+            let outcome = phase.withLock { phase -> ForwardOutcome? in
+                if case .ended(let outcome) = phase { return outcome }
+                phase = .open(continuation)
+                return nil
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+    }
+}
