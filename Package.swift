@@ -295,7 +295,8 @@ let package = Package(
             [
                 "Node", "Gateway", "Media", "ServerAPI", "ChatModel", "Consensus", "NodeLinkCore", "LogStore",
                 "EventLoop", "Transport",
-                "Cryptography", "CryptographyTestKit", "HTTPClient", "HTTPTestKit", "WaitTestKit", logging,
+                "CertificateTestKit", "Cryptography", "CryptographyTestKit", "HTTPClient", "HTTPTestKit", "WaitTestKit",
+                logging,
             ]),
         tests(
             "chatroomctlTests", ["chatroomctl", "ControlClient", "Conformance", "ChatModel", argumentParser]),

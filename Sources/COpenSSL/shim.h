@@ -58,10 +58,9 @@ static inline int chatroom_ssl_set_server_name(SSL *ssl, const char *name) {
     return (int)SSL_set_tlsext_host_name(ssl, name);
 }
 
-/// Calls `body` with each DNS name of the certificate that the peer has shown, then with each of its common names.
-static inline void chatroom_ssl_peer_names(
-    const SSL *ssl, void (*body)(void *context, const unsigned char *bytes, int count), void *context) {
-    X509 *certificate = SSL_get1_peer_certificate(ssl);
+/// Calls `body` with each DNS name of the certificate, then with each of its common names.
+static inline void chatroom_x509_names(
+    X509 *certificate, void (*body)(void *context, const unsigned char *bytes, int count), void *context) {
     if (certificate == NULL) return;
     GENERAL_NAMES *names =
         (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
@@ -82,7 +81,39 @@ static inline void chatroom_ssl_peer_names(
         body(context, text, count);
         OPENSSL_free(text);
     }
+}
+
+/// The same of the certificate that the peer has shown.
+static inline void chatroom_ssl_peer_names(
+    const SSL *ssl, void (*body)(void *context, const unsigned char *bytes, int count), void *context) {
+    X509 *certificate = SSL_get1_peer_certificate(ssl);
+    chatroom_x509_names(certificate, body, context);
     X509_free(certificate);
+}
+
+/// The same of the context's own certificate.
+static inline void chatroom_ssl_ctx_own_names(
+    SSL_CTX *ssl, void (*body)(void *context, const unsigned char *bytes, int count), void *context) {
+    chatroom_x509_names(SSL_CTX_get0_certificate(ssl), body, context);
+}
+
+/// Whether the context would trust its own certificate if another one showed it at this end of a connection, whatever the
+/// time is: 1, or 0 and the reason.
+static inline int chatroom_ssl_ctx_trusts_itself(SSL_CTX *ssl, int isClient, const char **reason) {
+    STACK_OF(X509) *chain = NULL;
+    SSL_CTX_get0_chain_certs(ssl, &chain);
+    X509_STORE_CTX *check = X509_STORE_CTX_new();
+    int isTrusted = 0;
+    *reason = "no memory";
+    if (check != NULL &&
+        X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(ssl), SSL_CTX_get0_certificate(ssl), chain) == 1 &&
+        X509_STORE_CTX_set_default(check, isClient ? "ssl_client" : "ssl_server") == 1) {
+        X509_STORE_CTX_set_flags(check, X509_V_FLAG_NO_CHECK_TIME);
+        isTrusted = X509_verify_cert(check) == 1;
+        *reason = X509_verify_cert_error_string(X509_STORE_CTX_get_error(check));
+    }
+    X509_STORE_CTX_free(check);
+    return isTrusted;
 }
 
 static inline void chatroom_bio_must_retry_read(BIO *bio) { BIO_set_retry_read(bio); }

@@ -333,6 +333,12 @@ public struct CommandFacts: Sendable, Hashable {
         set { if rare != nil || newValue != 0 { change { $0.keepDeletedSeconds = newValue } } }
     }
 
+    /// A room that is deleted and can be had back tells in its history which transient elements have gone.
+    public var tellsGoneElements: Bool {
+        get { rare?.fields.tellsGoneElements ?? false }
+        set { if rare != nil || newValue { change { $0.tellsGoneElements = newValue } } }
+    }
+
     /// All of these facts at once. Each change makes them anew: to change or to visit several, take this first.
     public var rareParts: RareCommandFacts {
         get { rare?.fields ?? RareCommandFacts() }
@@ -364,6 +370,7 @@ public struct RareCommandFacts: Sendable, Hashable {
     public var addressBarSeconds: Int64 = 0
     public var pollKey: PollKey?
     public var keepDeletedSeconds: Int64 = 0
+    public var tellsGoneElements = false
 
     public init() {}
 }

@@ -89,6 +89,10 @@ public enum Limits {
     public static let heldMessages = 1_000
     /// The bytes of the texts of those that wait, with the copies that a COMBINE brings: they are in memory.
     public static let heldBytesPerRoom = 34 << 20
+    /// Messages of one user that wait in a room, so that nobody takes all places; a further one is 416.
+    public static let heldPerUser = 20
+    /// Messages of one user in a room that wait or are remembered as denied, for the same reason.
+    public static let heldAndDeniedPerUser = 100
     public static let heldReasonBytes = 256
     public static let holdSecondsDefault: Int64 = 600
     public static let holdSeconds: Int64 = 86_400

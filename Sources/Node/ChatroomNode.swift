@@ -79,7 +79,11 @@ public final class ChatroomNode: Service, Sendable {
         let context = tls == nil ? nil : try files?.clientContext()
         let certificate = apiCertificate == nil ? nil : try files?.apiCertificate()
         let (links, gossip) = links.withLock { ($0?.links, $0?.gossip) }
-        let linkTLS = configuration.linkTLS == nil ? nil : try (new.linkTLS ?? configuration.linkTLS)?.read()
+        let linkTLS =
+            configuration.linkTLS == nil
+            ? nil
+            : try (new.linkTLS ?? configuration.linkTLS)?.read(
+                for: configuration.node)
         let ring = try file.clusterRing()
         guard ring != nil || links == nil else { throw Self.linksWithoutKey }
         let mediaSigner = try new.mediaStore.signer()

@@ -150,6 +150,7 @@ extension NodeService {
             view.systemVoter = voters.contains(node)
             view.state = node == configuration.node ? .alive : known[node].map { NodeState($0.status) }
             view.gateways = listed[node]?.clientURLs ?? []
+            view.draining = listed[node]?.isDraining == true ? true : nil
             guard let status = statuses[node] else { return view }
             view.alive = true
             view.leads = Int64(status.leads.count)

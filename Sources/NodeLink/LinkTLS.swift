@@ -19,6 +19,12 @@ public struct LinkTLS: Sendable {
             mutual: .client, certificateFile: certificateFile, keyFile: keyFile, trustFile: caFile)
     }
 
+    /// The names in the own certificate.
+    public var names: [String] { server.ownNames }
+
+    /// Why other nodes that trust the same would not trust the own certificate, whatever the time is; nil: they would.
+    public var distrust: String? { server.distrust ?? client.distrust }
+
     /// From when until when the certificate is valid, in seconds since 1970.
     public var validity: (from: Int64, until: Int64)? { server.validity }
 

@@ -41,6 +41,8 @@ struct HeldTable: Sendable {
     /// Those of a user, the oldest first.
     func ids(of user: UserID) -> [String] { (byUser[user] ?? []).sorted().map(\.id) }
 
+    func count(of user: UserID) -> Int { byUser[user]?.count ?? 0 }
+
     /// The users who have sent them, in order.
     var users: [UserID] { byUser.keys.sorted() }
 
@@ -107,6 +109,8 @@ struct DeniedTable: Sendable {
 
     /// Those of a user, the oldest first.
     func records(of user: UserID) -> [DeniedRecord] { (byUser[user] ?? []).sorted().compactMap { records[$0.id] } }
+
+    func count(of user: UserID) -> Int { byUser[user]?.count ?? 0 }
 
     /// - Returns: the one that had to go for it.
     mutating func put(_ record: DeniedRecord) -> String? {

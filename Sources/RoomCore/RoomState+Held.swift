@@ -15,6 +15,16 @@ extension RoomState {
         }
     }
 
+    /// Throws 416 for a user whose messages have their share of the room's places. The leader asks before it proposes; a few
+    /// that are on their way come on top.
+    public func requireShareOfHeld(of user: UserID) throws(ChatError) {
+        let waiting = held.count(of: user)
+        guard waiting < Limits.heldPerUser, waiting + denied.count(of: user) < Limits.heldAndDeniedPerUser else {
+            throw ChatError(
+                .tooOften, "\(waiting) messages of yours wait for a manager of \(room) already", retryAfterMs: 10_000)
+        }
+    }
+
     /// The message waits, without a place in the room's order.
     mutating func hold(
         _ fields: MessageFields, _ policy: HoldPolicy, key: CommandKey?, for command: Command,

@@ -22,6 +22,7 @@ struct WiredPresence: WireMessage {
         try walker.required(3, "node", &update.node)
         try walker.defaulted(4, "first", &update.isFirst, default: false)
         try walker.repeated(5, "changes", &changes, itemsMax: PresenceUpdate.changesMax)
+        try walker.defaulted(6, "asks", &update.asksToBegin, default: false)
         guard W.isDecoding else { return }
         update.shard = try ShardID(wired: number)
         update.changes = []

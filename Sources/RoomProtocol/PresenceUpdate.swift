@@ -21,6 +21,8 @@ public struct PresenceUpdate: Sendable, Hashable {
     public var node: NodeID
     /// The replica forgets what it knew before.
     public var isFirst: Bool
+    /// The other way round: a replica asks the leader of that term to begin. `node` is the replica.
+    public var asksToBegin = false
     /// In order; at most ``changesMax``.
     public var changes: [Change]
 
@@ -30,5 +32,12 @@ public struct PresenceUpdate: Sendable, Hashable {
     public init(shard: ShardID, term: UInt64, node: NodeID, isFirst: Bool = false, changes: [Change] = []) {
         (self.shard, self.term, self.node, self.isFirst) = (shard, term, node, isFirst)
         self.changes = changes
+    }
+
+    /// A replica's question to the leader that it hears.
+    public static func question(of replica: NodeID, shard: ShardID, term: UInt64) -> PresenceUpdate {
+        var question = PresenceUpdate(shard: shard, term: term, node: replica)
+        question.asksToBegin = true
+        return question
     }
 }

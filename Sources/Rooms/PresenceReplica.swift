@@ -30,6 +30,11 @@ struct PresenceReplica {
     private var current: Word?
     /// That of the leader before: the present one knows what became of its sessions, and may die within their grace.
     private var former: Word?
+    /// A leader that has not told this replica to begin, and for how many seconds it has been heard.
+    private var untold: (node: NodeID, term: UInt64, seconds: Int)?
+
+    /// How long a leader is given to begin by itself, and between two questions.
+    static let patienceSeconds = 3
 
     var count: Int { (current?.count ?? 0) + (former?.count ?? 0) }
 
@@ -66,6 +71,19 @@ struct PresenceReplica {
         let end = now.adding(seconds: seconds)
         current?.onLost(node, end)
         former?.onLost(node, end)
+    }
+
+    /// Whether the leader that is heard is to be asked to begin: its word was lost where this node was starting, and
+    /// everything that it says later is worth nothing without. The host calls this once a second.
+    mutating func mustAsk(_ node: NodeID, term: UInt64) -> Bool {
+        guard current?.node != node || current?.term != term else {
+            untold = nil
+            return false
+        }
+        let former = untold.flatMap { $0.node == node && $0.term == term ? $0.seconds : nil }
+        let seconds = former.map { $0 + 1 } ?? 0
+        untold = (node, term, seconds)
+        return seconds > 0 && seconds % Self.patienceSeconds == 0
     }
 
     /// The host calls this once a second.

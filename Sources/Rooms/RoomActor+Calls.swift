@@ -259,6 +259,7 @@ extension RoomActor {
     private func refusal(of command: Command) -> ChatError? {
         switch command.body {
         case .queueSet(let write, _): refusal(ofOwner: write.owner, by: command.actor)
+        case .post(let draft) where !draft.to.isEmpty: refusal(ofLengthOf: draft, by: command.actor)
         case .kick(let user, banSeconds: nil, _)
         where !presence.isHere(user) && !mayBeAnnounced(user, at: context.now()):
             ChatError(.notFound, "\(user) is not in \(id)", field: "user")

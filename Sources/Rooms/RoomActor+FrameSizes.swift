@@ -45,6 +45,24 @@ extension RoomActor {
         return try queuePage(shorter)
     }
 
+    /// A message for some has their names besides all that another may have: it alone could be longer than a frame, which
+    /// clients need not take. Only texts can make it so that are long and are mostly characters that JSON has to escape.
+    func refusal(ofLengthOf draft: MessageDraft, by actor: Actor) -> ChatError? {
+        guard case .member(let user, let profile, _) = actor,
+            draft.body.textBytes + (draft.ext?.utf8.count ?? 0) > Limits.framePayloadBytes / 8
+        else { return nil }
+        let longest = String(repeating: "9", count: Limits.opaqueIDBytes)
+        let message = Message(
+            MessageFields(
+                room: id, place: .unkept(after: .max), messageID: longest, clientID: longest, time: Timestamp(.max),
+                from: Sender(user: user, profile: profile, role: .normal), body: draft.body, priority: draft.priority,
+                draft: draft, replyTo: nil))
+        // With what a reply quotes.
+        let bytes = WireJSON.encode(message).count + Self.headBytes + (draft.replyTo == nil ? 0 : FrameSize.memberMax)
+        guard bytes > Limits.framePayloadBytes else { return nil }
+        return ChatError(.tooLarge, "the message fills more than a frame: send it to fewer at once", field: "to")
+    }
+
     // MARK: - enter
 
     /// The bytes that `missed` and `queue` of an answer to `enter` may have together.

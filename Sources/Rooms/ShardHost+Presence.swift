@@ -88,8 +88,22 @@ extension ShardHost {
     // MARK: - The other replicas
 
     func receive(_ update: PresenceUpdate) {
+        if update.asksToBegin {
+            // It is told from the beginning when the replicas are chosen next, within a second.
+            if update.term == ledTerm { presenceSender.forget(update.node) }
+            return
+        }
         guard ledTerm == nil else { return }
         presenceReplica.take(update, at: context.now(), seconds: context.policy.graceSeconds)
+    }
+
+    /// Once a second.
+    func askForPresence() {
+        guard ledTerm == nil, let leader = log.leader.flatMap({ NodeID($0.node) }), leader != context.node,
+            log.membership.voters.contains(context.server), context.cluster.level.brings(.presence),
+            presenceReplica.mustAsk(leader, term: log.term)
+        else { return }
+        context.sink.replicate(.question(of: context.node, shard: shard, term: log.term), to: [leader])
     }
 
     // MARK: - The next leader

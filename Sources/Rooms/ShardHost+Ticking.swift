@@ -26,6 +26,7 @@ extension ShardHost {
         keeper.step(log, own: context.server, context.cluster, mayHandOver: ClusterView.ticks() >= gracesEnd)
         let now = context.now()
         presenceReplica.forgetOutdated(at: now)
+        askForPresence()
         guard ledTerm != nil else { return }
         choosePresenceReplicas()
         endInheriting(at: now)

@@ -168,6 +168,7 @@ final class ShardHost: GroupLogDelegate {
         deletedRooms += 1
         var proposal = proposal
         proposal.command.facts.keepDeletedSeconds = context.policy.undeleteSeconds
+        proposal.command.facts.tellsGoneElements = true
         return proposal
     }
 

@@ -8,6 +8,15 @@ extension Error {
         if let cause = error.userInfo["NSUnderlyingError"] as? POSIXError {
             return String(cString: strerror(cause.code.rawValue))
         }
-        return "\(error)"
+        let number: Int32? =
+            switch error.code {
+            case .fileWriteOutOfSpace: ENOSPC
+            case .fileReadNoPermission, .fileWriteNoPermission: EACCES
+            case .fileNoSuchFile, .fileReadNoSuchFile: ENOENT
+            case .fileWriteFileExists: EEXIST
+            case .fileWriteVolumeReadOnly: EROFS
+            default: nil
+            }
+        return number.map { String(cString: strerror($0)) } ?? "\(error)"
     }
 }

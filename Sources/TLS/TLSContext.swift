@@ -105,6 +105,24 @@ public final class TLSContext: @unchecked Sendable {
         return chatroom_ssl_ctx_validity(pointer, &from, &until) == 1 ? (from, until) : nil
     }
 
+    /// The DNS names of the own certificate, then its common names.
+    public var ownNames: [String] {
+        var names: [String] = []
+        withUnsafeMutablePointer(to: &names) { names in
+            chatroom_ssl_ctx_own_names(pointer, TLSSession.appendName, names)
+        }
+        return names
+    }
+
+    /// Why another side that trusts the same would not trust the own certificate, whatever the time is; nil: it would.
+    public var distrust: String? {
+        var reason: UnsafePointer<CChar>?
+        ERR_clear_error()
+        let isTrusted = chatroom_ssl_ctx_trusts_itself(pointer, isClient ? 1 : 0, &reason) == 1
+        ERR_clear_error()
+        return isTrusted ? nil : reason.map { String(cString: $0) } ?? "it can't be checked"
+    }
+
     private func trust(_ trustFile: String) throws(TLSError) {
         guard SSL_CTX_load_verify_locations(pointer, trustFile, nil) == 1 else {
             throw .last(.material, doing: "the certificates in \(trustFile) can't be used")

@@ -86,17 +86,17 @@ public final class TLSSession {
     public var peerNames: [String] {
         guard isReady else { return [] }
         var names: [String] = []
-        withUnsafeMutablePointer(to: &names) { names in
-            chatroom_ssl_peer_names(
-                ssl,
-                { names, bytes, count in
-                    guard let names, let bytes, count > 0 else { return }
-                    // The string has its full length, so that a name with a NUL inside is no other than itself.
-                    let name = String(decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
-                    names.assumingMemoryBound(to: [String].self).pointee.append(name)
-                }, names)
-        }
+        withUnsafeMutablePointer(to: &names) { names in chatroom_ssl_peer_names(ssl, Self.appendName, names) }
         return names
+    }
+
+    /// Appends to an array of strings.
+    static let appendName: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<UInt8>?, Int32) -> Void = {
+        names, bytes, count in
+        guard let names, let bytes, count > 0 else { return }
+        // The string has its full length, so that a name with a NUL inside is no other than itself.
+        let name = String(decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
+        names.assumingMemoryBound(to: [String].self).pointee.append(name)
     }
 
     /// The SHA-256 of the certificate that the peer has shown; nil before the handshake is done, and without one.

@@ -49,4 +49,15 @@ import Testing
         let late = [Complaint(node: "one.more", second: 1), Complaint(node: "one.more", second: 60)]
         #expect(try said(crowd + late) == crowd.map { _ in true } + [false, true])
     }
+
+    @Test func `links with a node that was taken out are told quietly for a minute after it was last said`() throws {
+        let (start, node) = (ContinuousClock.now, try #require(NodeID("a")))
+        var complaints = LinkComplaints()
+        _ = complaints.admit(node, .identity, at: start)
+        #expect(!complaints.isOut(node, at: start))
+        for second in [0, 30] { _ = complaints.admit(node, .removed, at: start + .seconds(second)) }
+        #expect(complaints.isOut(node, at: start + .seconds(89)))
+        #expect(!complaints.isOut(try #require(NodeID("b")), at: start + .seconds(31)))
+        #expect(!complaints.isOut(node, at: start + .seconds(90)))
+    }
 }

@@ -1,3 +1,5 @@
+import CertificateTestKit
+import ChatModel
 import Foundation
 import Testing
 
@@ -39,9 +41,48 @@ import Testing
         }
     }
 
-    @Test func `files that can't be read stop the start`() {
+    @Test func `files that can't be read stop the start`() throws {
+        let node = try #require(NodeID("n1"))
         #expect(throws: NodeError.self) {
-            try LinkTLSFiles(certificateFile: "/none", keyFile: "/none", caFile: "/none").read()
+            try LinkTLSFiles(certificateFile: "/none", keyFile: "/none", caFile: "/none").read(for: node)
         }
+    }
+
+    /// What `LinkTLSFiles` says of a certificate; nil: nothing.
+    private func complaint(_ pair: KeyPair, trusting authorities: [String], at node: String) throws -> String? {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("link-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        func file(_ name: String, _ text: String) throws -> String {
+            let path = directory.appendingPathComponent(name).path
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            return path
+        }
+        let files = LinkTLSFiles(
+            certificateFile: try file("cert", pair.certificatePEM), keyFile: try file("key", pair.keyPEM),
+            caFile: try file("ca", authorities.joined()))
+        let id = try #require(NodeID(node))
+        do throws(NodeError) {
+            _ = try files.read(for: id)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test func `a certificate of another node, or of a strange authority, is refused before a link needs it`() throws {
+        let (own, strange) = (try CertificateAuthority(name: "own"), try CertificateAuthority(name: "strange"))
+        let pair = try own.issue(commonName: "n1", names: [.dns("n1"), .dns("chat-1.example")])
+        #expect(try complaint(pair, trusting: [own.certificatePEM], at: "n1") == nil)
+        #expect(
+            try complaint(pair, trusting: [strange.certificatePEM, own.certificatePEM], at: "n1") == nil, "a rotation")
+        let other = try #require(try complaint(pair, trusting: [own.certificatePEM], at: "n2"))
+        #expect(other.contains("is for n1, chat-1.example") && other.contains("n2"))
+        let stranger = try #require(try complaint(pair, trusting: [strange.certificatePEM], at: "n1"))
+        #expect(stranger.contains("vouches for"))
+        // Expired ones are warned of; they are mended by the next SIGHUP.
+        let old = try own.issue(commonName: "n1", names: [], validSeconds: -60)
+        #expect(try complaint(old, trusting: [own.certificatePEM], at: "n1") == nil)
     }
 }

@@ -63,6 +63,25 @@ import Testing
         #expect(it.run(.post(MessageDraft(body: .text("b"))), by: member("normal")).shown.first?.seq == lastSeq + 1)
     }
 
+    /// As after closing: whoever goes on from a `since` of before has the queue right.
+    @Test func `a 320 in its history tells which elements have gone, and people are put out after it`() throws {
+        var it = Dialogue()
+        it.run(set("song", transient: false), by: .system)
+        it.run(set("seat", transient: true), by: .system)
+        it.run(set("hand", transient: true), by: .system)
+        (it.facts.keepDeletedSeconds, it.facts.tellsGoneElements) = (Self.day, true)
+        let lastSeq = it.state.lastSeq
+        let effects = it.run(.deleteRoom, by: .system)
+        #expect(effects.shown.map(\.seq) == [lastSeq + 1])
+        guard case .notification(let told)? = effects.shown.first?.body,
+            case .queueBatch(.partClear, let elements) = told.data
+        else { throw ChatError(.internal, "no 320") }
+        #expect(elements.map(\.key).sorted() == ["hand", "seat"])
+        #expect(effects.contains(.kickAll(reason: .roomClosed, ext: nil)))
+        it.run(.undeleteRoom, by: .system)
+        #expect(it.state.lastSeq == lastSeq + 1 && it.state.queue.elements.map(\.key) == ["song"])
+    }
+
     @Test func `a post of before is remembered after it`() {
         var it = deleted()
         it.run(.undeleteRoom, by: .system)

@@ -309,6 +309,29 @@ import Testing
         #expect(Self.decide(&it, last, true).code == .conflict)
     }
 
+    @Test func `a user has a share of the places, and of those of denied ones`() throws {
+        var it = Dialogue()
+        let (bob, ann) = (user("bob"), user("ann"))
+        it.restores = false
+        for _ in 1..<Limits.heldAndDeniedPerUser / Limits.heldPerUser {
+            for _ in 0..<Limits.heldPerUser {
+                try it.state.requireShareOfHeld(of: bob)
+                _ = try Self.held(&it)
+            }
+            let error = #expect(throws: ChatError.self) { try it.state.requireShareOfHeld(of: bob) }
+            #expect(error?.code == .tooOften && error?.retryAfterMs == 10_000)
+            try it.state.requireShareOfHeld(of: ann)
+            for id in it.state.held.ids { Self.decide(&it, id, false) }
+        }
+        for _ in 0..<Limits.heldPerUser {
+            try it.state.requireShareOfHeld(of: bob)
+            Self.decide(&it, try Self.held(&it), false)
+        }
+        #expect(it.state.held.count == 0)
+        #expect(throws: ChatError.self) { try it.state.requireShareOfHeld(of: bob) }
+        try it.state.requireShareOfHeld(of: ann)
+    }
+
     @Test func `large ones are bounded by their bytes, and denials are forgotten at their bound`() throws {
         var it = Dialogue()
         let text = String(repeating: "x", count: Limits.textBytes)

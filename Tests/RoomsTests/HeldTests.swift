@@ -54,6 +54,24 @@ import Wire
         await hosted.rooms.setModeration(try WordFilter([Word("iffy", .hold)]), hook: nil)
     }
 
+    @Test func `one user can't take all places`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory(), Self.options()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("owner"), hosted.enter("ann"), hosted.enter("bob"))
+            try await Self.words(hosted)
+            for number in 0..<Limits.heldPerUser { _ = try await Self.hold(hosted, "iffy \(number)") }
+            let refused = try await hosted.ask(hosted.send("ann", "iffy more"))[0]
+            #expect(throws: ChatError.self) { try refused.get() }
+            if case .failure(let error) = refused { #expect(error.code == .tooOften && error.retryAfterMs != nil) }
+            // What need not wait comes through, and others have their own share.
+            guard case .send(let sent) = try await hosted.ask(hosted.send("ann", "plain"))[0].get() else {
+                throw ChatError(.internal, "not sent")
+            }
+            #expect(sent.heldID == nil)
+            _ = try await Self.hold(hosted, "iffy", by: "bob")
+        }
+    }
+
     @Test func `only managers and the sender are told, and a lane that follows is told again what it may have missed`()
         async throws
     {

@@ -32,6 +32,8 @@ final class MemoryLink: Sendable {
         /// As replicas have been told.
         var presence: [NodeID: PresenceReplica] = [:]
         var isPresenceCut = false
+        /// How often a leader began to tell a replica, and it was lost.
+        var lostBeginnings = 0
 
         func isOpen(_ from: NodeID, _ to: NodeID) -> Bool { from != to && !cut.contains(from) && !cut.contains(to) }
     }
@@ -54,7 +56,13 @@ final class MemoryLink: Sendable {
 
     func end(of node: NodeID) -> End { End(node: node, link: self) }
 
-    func connect(_ node: NodeID, _ rooms: RoomHost?) { state.withLock { $0.rooms[node] = rooms } }
+    func connect(_ node: NodeID, _ rooms: RoomHost?) {
+        state.withLock {
+            $0.rooms[node] = rooms
+            // It begins with nothing.
+            $0.presence[node] = nil
+        }
+    }
 
     func connect(_ node: NodeID, _ system: SystemGroup?) { state.withLock { $0.systems[node] = system } }
 
@@ -85,7 +93,10 @@ final class MemoryLink: Sendable {
 
     fileprivate func deliver(_ update: PresenceUpdate, from: NodeID, to: NodeID) {
         state.withLock { state in
-            guard state.isOpen(from, to), !state.isPresenceCut else { return }
+            guard state.isOpen(from, to), !state.isPresenceCut else {
+                if update.isFirst { state.lostBeginnings += 1 }
+                return
+            }
             state.presence[to, default: PresenceReplica()].take(update, at: Timestamp(0), seconds: 10)
             state.rooms[to]?.receive(update)
         }
@@ -93,6 +104,10 @@ final class MemoryLink: Sendable {
 
     /// From here on no replica is told who is at the leader's node.
     func cutPresence() { state.withLock { $0.isPresenceCut = true } }
+
+    func restorePresence() { state.withLock { $0.isPresenceCut = false } }
+
+    var lostBeginnings: Int { state.withLock { $0.lostBeginnings } }
 
     /// The users whom a node was told of.
     func presence(at node: NodeID) -> [String] {

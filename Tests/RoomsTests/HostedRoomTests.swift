@@ -227,6 +227,35 @@ struct HostedRoomTests {
         }
     }
 
+    @Test func `a message for some is refused where its frame would be longer than clients need take`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            let escaped = { (count: Int) in String(repeating: "\u{1}", count: count) }
+            let profile = Profile(
+                nick: escaped(Limits.nickBytes), avatar: escaped(Limits.urlBytes), ext: escaped(Limits.extBytes))
+            try await hosted.ask(hosted.enter("ann", token: profile))
+            let long = { (character: String) in String(repeating: character, count: Limits.textBytes) }
+            let names = try (0..<50).map { try user(String(repeating: "u", count: 60) + "\(100 + $0)") }
+            func sent(_ text: String, to: [UserID], replyTo: String? = nil) async throws -> ChatError? {
+                var draft = MessageDraft(body: .text(text))
+                (draft.to, draft.mentions, draft.replyTo) = (to, names, replyTo)
+                draft.ext = escaped(Limits.extBytes)
+                let request = SendRequest(
+                    room: HostedRooms.room, clientID: "\(text.utf8.first ?? 0)-\(to.count)", draft: draft)
+                let call = try hosted.call("ann", token: profile, .operation(.send(request)))
+                let result = try await hosted.ask(call)[0]
+                if case .failure(let error) = result { return error }
+                return nil
+            }
+            let refused = try await sent(long("\u{1}"), to: names, replyTo: "1-1")
+            #expect(refused?.code == .tooLarge && refused?.field == "to")
+            // The longest that others may be fit.
+            for (text, to) in [(long("\u{1}"), []), (long("a"), names), (long("\""), names)] {
+                #expect(try await sent(text, to: to) == nil)
+            }
+        }
+    }
+
     @Test func `members by ID come in the order of the question, and say who is here`() async throws {
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()

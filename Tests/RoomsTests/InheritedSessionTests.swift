@@ -209,6 +209,24 @@ import Wire
         }
     }
 
+    /// A node's links are up before its rooms are.
+    @Test func `a replica that was starting when its leader began to tell asks for it`() async throws {
+        try await withRoom { cluster, n1 in
+            try await everybodyIsTold(cluster, ["ann", "bob"])
+            let n3 = try cluster.node("n3").id
+            try await cluster.stop("n3")
+            n1.rooms.onNodeLost(n3)
+            cluster.link.cutPresence()
+            let lost = cluster.link.lostBeginnings
+            try await cluster.restart("n3")
+            cluster.announce(.newest)
+            n1.rooms.reached(n3)
+            try await poll("n1 has begun") { cluster.link.lostBeginnings > lost }
+            cluster.link.restorePresence()
+            try await everybodyIsTold(cluster, ["ann", "bob"])
+        }
+    }
+
     @Test func `nobody is told before every node can understand it`() async throws {
         try await withRoom(level: .first) { cluster, _ in
             // The leader has looked who is there by the time at which it tells of the next.

@@ -139,6 +139,19 @@ import Wire
         #expect(rooms.count == 1 && rooms.values.first?.contains { $0.visitor == ann } == true)
     }
 
+    @Test func `a leader that does not begin is asked every few seconds, and no other`() throws {
+        var it = Told(now: now)
+        func asks(_ count: Int, _ node: NodeID, _ term: UInt64) -> [Bool] {
+            (0..<count).map { _ in it.replica.mustAsk(node, term: term) }
+        }
+        #expect(asks(7, leader, 3) == [false, false, false, true, false, false, true])
+        // Another leader has its own time.
+        #expect(asks(4, other, 4) == [false, false, false, true])
+        it.take(try update(4, first: true, at: other))
+        #expect(asks(8, other, 4).allSatisfy { !$0 })
+        #expect(asks(4, other, 5) == [false, false, false, true], "it was elected again")
+    }
+
     @Test func `the leader tells each replica from the beginning, once`() throws {
         var sender = PresenceSender()
         let (room, quiet) = (try #require(RoomID("r")), try #require(RoomID("quiet")))

@@ -190,7 +190,7 @@ import Testing
         var facts = CommandFacts()
         facts.delivered = 1
         #expect(count(facts) == 9)
-        #expect(rare(facts).flatMap { Mirror(reflecting: $0).descendant("fields") }.map(count) == 16)
+        #expect(rare(facts).flatMap { Mirror(reflecting: $0).descendant("fields") }.map(count) == 17)
         #expect(count(RoomRecord.blank) == 11)
         #expect(count(RecordedKick.blank) == 3)
         #expect(count(MemberRecord.blank) == 8)

@@ -62,6 +62,7 @@ extension Samples {
         facts.hold = maybe { HoldPolicy(seconds: $0.int64(), onExpiry: $0.any(HoldExpiry.self)) }
         facts.owesByRow = bool()
         facts.owesPast = bool()
+        facts.tellsGoneElements = bool()
         facts.sharedUploads = list { SharedUpload(mediaID: $0.text(64), record: $0.uploadRecord()) }
         let actor: Actor =
             switch int(0...3) {

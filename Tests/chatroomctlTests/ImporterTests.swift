@@ -129,15 +129,18 @@ import Testing
         #expect(cluster.calls.first == "GET /v1/rooms/old")
     }
 
-    @Test(arguments: [1, 2, 64, 99, 100])
+    /// Where there are more than a batch, the message after it is what sends it.
+    @Test(arguments: [1, 2, 64, 99, 100], [100, 250])
     func `a message that is refused is named by its line, and all before it are kept`(
-        place: Int
+        place: Int, count: Int
     ) async throws {
         let cluster = Cluster()
         var importer = importer(cluster)
-        let failure = await take((1...100).map { message($0 == place ? "bad" : "t\($0)") }, &importer)
+        let failure = await take((1...count).map { message($0 == place ? "bad" : "t\($0)") }, &importer)
         #expect(failure?.code == .refused)
         #expect(failure?.message.hasPrefix("line \(place): no (414 BAD_PARAMETER)") == true)
+        #expect(failure?.message.ranges(of: "--from-line").count == 1)
+        #expect(failure?.message.contains("--from-line \(place) goes on") == true)
         #expect(cluster.state.withLock { $0.kept } == (1..<place).map { "t\($0)" })
     }
 

@@ -8,6 +8,7 @@ import LogStore
 import Media
 import Rooms
 import ShardPlacement
+import SystemCalls
 import SystemGroupHost
 import Wire
 
@@ -55,7 +56,7 @@ extension ChatroomNode {
         } catch {
             // The directory is this call's own.
             try? FileManager.default.removeItem(atPath: directory.path)
-            throw (error as? NodeError) ?? NodeError(.storage, "the backup can't be restored: \(error)")
+            throw (error as? NodeError) ?? NodeError(.storage, "the backup can't be restored: \(error.fileSentence)")
         }
     }
 

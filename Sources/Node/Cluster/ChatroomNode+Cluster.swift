@@ -29,7 +29,7 @@ extension ChatroomNode {
             await alone.follow(node)
             return alone
         }
-        let tls = try configuration.linkTLS?.read()
+        let tls = try configuration.linkTLS?.read(for: configuration.node)
         certificates.note(tls?.validity, .link, at: WallClock.now(), logger)
         let refusals = PeerRefusals(terms: common.refusedTerms, logger: logger)
         let links = try await services.open(close: { await $0.stop() }) {

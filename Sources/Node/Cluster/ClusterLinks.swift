@@ -40,7 +40,7 @@ final class ClusterLinks: Sendable {
     static func askIdentity(_ configuration: NodeConfiguration, ring: KeyRing, loop: EventLoop) async throws(NodeError)
         -> (cluster: String, shards: UInt32)
     {
-        let tls = try configuration.linkTLS?.read()
+        let tls = try configuration.linkTLS?.read(for: configuration.node)
         var reasons: [String] = []
         for seed in configuration.linkSeeds {
             guard let (host, port) = seed.hostAndPort else { continue }
@@ -68,8 +68,13 @@ final class ClusterLinks: Sendable {
 
     private static func note(_ event: LinkEvent, _ complaints: inout LinkComplaints, _ logger: Logger) {
         switch event {
-        case .up(let node, _, _, _): logger.info("link is up", metadata: ["peer": "\(node)"])
-        case .down(let node): logger.warning("link is down", metadata: ["peer": "\(node)"])
+        // Those with a node that was taken out and runs on last for a moment each.
+        case .up(let node, _, _, _):
+            let isOut = complaints.isOut(node, at: .now)
+            logger.log(level: isOut ? .debug : .info, "link is up", metadata: ["peer": "\(node)"])
+        case .down(let node):
+            let isOut = complaints.isOut(node, at: .now)
+            logger.log(level: isOut ? .debug : .warning, "link is down", metadata: ["peer": "\(node)"])
         case .failed(let node, let error):
             let metadata: Logger.Metadata = ["peer": "\(node?.text ?? "?")", "code": "\(error.code.rawValue)"]
             switch error.code {

@@ -36,6 +36,11 @@ struct LinkComplaints {
         return true
     }
 
+    /// Whether one of the two was taken out of the cluster, as was said on a link to that node lately.
+    func isOut(_ node: NodeID, at now: ContinuousClock.Instant) -> Bool {
+        removed[node].map { now - $0.last < Self.interval } ?? false
+    }
+
     private mutating func isPersistent(_ node: NodeID, at now: ContinuousClock.Instant) -> Bool {
         guard let known = removed[node], now - known.last < Self.interval else {
             if removed.count >= Self.kindsMax { removed = removed.filter { now - $0.value.last < Self.interval } }

@@ -68,6 +68,7 @@ extension RoomActor {
     /// The message waits for a manager; whatever can't wait is refused (PROTOCOL.md, "Held messages").
     private func hold(_ command: inout Command) throws(ChatError) {
         guard case .post(let draft) = command.body, draft.isKept else { throw Self.refused }
+        if case .member(let user, _, _) = command.actor { try state.requireShareOfHeld(of: user) }
         command.facts.hold = context.callbacks.value.hold
         command.facts.owesByRow = context.cluster.level.brings(.owedRows)
     }

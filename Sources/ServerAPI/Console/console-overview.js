@@ -56,11 +56,12 @@ export function nodeTable(monitor, extra) {
   });
 }
 
-export function stateOf(monitor, { id, alive, state }) {
-  const said = state ?? (alive ? "alive" : "dead");
+export function stateOf(monitor, { id, alive, state, draining }) {
+  const seen = state ?? (alive ? "alive" : "dead");
+  const said = draining && seen === "alive" ? "draining" : seen;
   const since = monitor.since(id);
   const span = since?.isChange ? ` ${words.span(Date.now() - since.at)}` : "";
-  return [words.say(`monitor.state.${said}`) + (said === "alive" ? "" : span), { alive: "good", suspect: "warn", left: "warn" }[said] ?? "bad"];
+  return [words.say(`monitor.state.${said}`) + (seen === "alive" ? "" : span), { alive: "good", draining: "warn", suspect: "warn", left: "warn" }[said] ?? "bad"];
 }
 
 /** Nodes with problems first. */

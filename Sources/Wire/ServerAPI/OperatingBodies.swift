@@ -59,6 +59,8 @@ public struct NodeView: WireMessage, Hashable {
     public var version: String?
     /// The highest feature level that its program can do; nil for a node that does not answer.
     public var featureLevel: Int64?
+    /// True for a node that hands over its shards and clients to be removed; nil for others.
+    public var draining: Bool?
 
     public static var blank: NodeView { NodeView(id: .blank) }
     public static var schemaName: String { "Node" }
@@ -75,6 +77,7 @@ public struct NodeView: WireMessage, Hashable {
         try walker.shown(7, "systemVoter", &systemVoter)
         try walker.optional(8, "version", &version, .none)
         try walker.optional(9, "featureLevel", &featureLevel)
+        try walker.optional(10, "draining", &draining)
     }
 }
 

@@ -156,6 +156,7 @@ extension CommandFacts: WireMessage {
         try walker.repeated(31, "sharedUploads", &rare.sharedUploads)
         try walker.defaulted(40, "owesByRow", &rare.owesByRow, default: false)
         try walker.defaulted(41, "owesPast", &rare.owesPast, default: false)
+        try walker.defaulted(42, "tellsGoneElements", &rare.tellsGoneElements, default: false)
         if W.isDecoding { rare.amended = stored?.message }
     }
 }

@@ -20,7 +20,10 @@ public typealias TimeInterval = Double
 
 public struct URLRequest: Sendable {
     public var httpMethod: String?
-    public var timeoutInterval: TimeInterval { get { 0 } set {} }
+    public var timeoutInterval: TimeInterval {
+        get { 0 }
+        set {}
+    }
     public init(url: URL) {}
     public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
 }

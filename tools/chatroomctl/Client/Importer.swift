@@ -83,13 +83,19 @@ package struct Importer {
     /// - Throws: what is wrong with it, or with one before it, with its number.
     package mutating func take(_ bytes: [UInt8], number: Int) async throws(CommandFailure) {
         let line: ImportLine
+        var target: String?
         do throws(CommandFailure) {
             line = try ImportLine(bytes)
-            if case .message(let message) = line { return try await add(message, number) }
+            if case .message(let message) = line { target = try self.target(of: message) }
         } catch {
             // Lines before it are not held up by it.
             try await flush()
             throw error.at(line: number)
+        }
+        if case .message(let message) = line {
+            // A refusal is of a line before, which it names.
+            if let target { try await add(message, number, to: target) }
+            return
         }
         try await flush()
         do throws(CommandFailure) {
@@ -118,7 +124,8 @@ package struct Importer {
 
     // MARK: - Messages
 
-    private mutating func add(_ message: JSONTree, _ line: Int) async throws(CommandFailure) {
+    /// The room that the message goes to; nil: nowhere, it was recalled.
+    private mutating func target(of message: JSONTree) throws(CommandFailure) -> String? {
         guard let room = only ?? room ?? message["room"]?.text else { throw Self.nameless }
         if message["recalled"]?.boolean == true {
             guard skipsRecalled else {
@@ -126,8 +133,12 @@ package struct Importer {
                     .usage, "a recalled message has nothing to import: --skip-recalled leaves such lines out")
             }
             figures.skipped += 1
-            return
+            return nil
         }
+        return room
+    }
+
+    private mutating func add(_ message: JSONTree, _ line: Int, to room: String) async throws(CommandFailure) {
         let length = message.line.utf8.count + 1
         if target != room || waiting.count == Self.messagesMax || bytes + length > Self.bytesMax { try await flush() }
         target = room

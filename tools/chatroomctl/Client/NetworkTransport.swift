@@ -83,7 +83,8 @@ package struct NetworkTransport: HTTPTransport {
                 "\(server) closed the connection without an answer"
                     + (server.hasPrefix("https://") ? "" : " (where it has TLS, write https:// before it)")
             case .notTrusted:
-                "\(server) has no TLS, or a certificate that is not trusted (--ca-file names others)"
+                "\(server) has no TLS, a certificate that is not trusted (--ca-file names others), or one that does not have "
+                    + "this host's name or address in it"
             case .tooLarge: "\(server) gave an answer that is longer than \(answerBytesMax >> 20) MB"
             default: "\(server) gave no HTTP answer (\(error))"
             }

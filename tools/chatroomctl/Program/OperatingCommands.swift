@@ -38,13 +38,13 @@ struct ClusterCommand: AsyncParsableCommand {
 
         func run() async throws {
             common.show(try await common.client().call("GET", ["cluster"])) { cluster in
-                var table = Table(["NODE", "ALIVE", "LEADS", "VOTER", "STARTED", "VERSION", "LEVEL", "GATEWAYS"])
+                var table = Table(["NODE", "STATE", "LEADS", "VOTER", "STARTED", "VERSION", "LEVEL", "GATEWAYS"])
                 let nodes = cluster["nodes"]?.items ?? []
                 let versions = Set(nodes.compactMap { $0["version"]?.shown })
                 for node in nodes {
                     let version = node["version"]?.shown ?? ""
                     table.add([
-                        node["id"]?.shown ?? "", node["alive"]?.shown ?? "", node["leads"]?.shown ?? "",
+                        node["id"]?.shown ?? "", Self.state(of: node), node["leads"]?.shown ?? "",
                         node["systemVoter"]?.shown ?? "", node["startedAt"]?.integer.map(TimeText.full) ?? "",
                         // The revision only where it tells something; the line fits a terminal of 80 columns.
                         versions.count > 1 ? version : String(version.prefix { $0 != " " }),
@@ -55,6 +55,11 @@ struct ClusterCommand: AsyncParsableCommand {
                 let warning = ["", "Nodes differ in their versions; only an upgrade makes that right."]
                 return table.lines() + (versions.count > 1 ? warning : [])
             }
+        }
+
+        private static func state(of node: JSONTree) -> String {
+            guard node["alive"]?.boolean == true else { return "silent" }
+            return node["draining"]?.boolean == true ? "draining" : "alive"
         }
 
         /// The URL of a gateway without what nearly all have.
