@@ -74,7 +74,7 @@ package final class ClusterNodes: Sendable {
     private func put(_ question: NodeQuestion, to other: NodeID) async throws(QuestionFailure) -> NodeAnswer {
         guard reached.contains(other) else {
             throw QuestionFailure(
-                ChatError(.unavailable, "\(other) can't be reached", retryAfterMs: 1000), isAnswer: false)
+                ChatError(.unavailable, "\(other) can't be reached", retryAfterMs: 1000), .unsent)
         }
         return try await questions.ask(question, other) { router.send($0, on: .calls, to: other) }
     }
@@ -164,7 +164,11 @@ package final class ClusterNodes: Sendable {
             }
             return .applied(result, index: index)
         } catch {
-            return error.isAnswer ? .refused(error.error) : .unanswered(error.error)
+            return switch error.fate {
+            case .answered: .refused(error.error)
+            case .unknown: .unanswered(error.error)
+            case .unsent: .unsent(error.error)
+            }
         }
     }
 }

@@ -5,13 +5,18 @@ import Synchronization
 /// A question that has brought nothing.
 package struct QuestionFailure: Error {
     package var error: ChatError
-    /// Whether the node that was asked has said so. Else it may have done what it was asked, or may do it yet.
-    package var isAnswer: Bool
+    package var fate: Fate
 
-    init(_ error: ChatError, isAnswer: Bool) {
-        self.error = error
-        self.isAnswer = isAnswer
+    package enum Fate: Sendable {
+        /// The node that was asked has said so.
+        case answered
+        /// The node may have done what it was asked, or may do it yet.
+        case unknown
+        /// The question has not left this node.
+        case unsent
     }
+
+    init(_ error: ChatError, _ fate: Fate) { (self.error, self.fate) = (error, fate) }
 }
 
 /// Questions to other nodes that wait for their answers.
@@ -65,7 +70,9 @@ package final class NodeQuestions: Sendable {
             }
             guard let id else {
                 return continuation.resume(
-                    returning: Self.unanswered("too many questions wait", retryAfterMs: 1000))
+                    returning: .failure(
+                        QuestionFailure(
+                            ChatError(.unavailable, "too many questions wait", retryAfterMs: 1000), .unsent)))
             }
             send(.question(id: id, question))
             let timer = Task { [weak self] in
@@ -89,7 +96,7 @@ package final class NodeQuestions: Sendable {
     @discardableResult
     func end(_ id: UInt64, of node: NodeID? = nil, _ result: Result<NodeAnswer, ChatError>) -> Bool {
         guard let open = take(id, of: node) else { return false }
-        open.end(result.mapError { QuestionFailure($0, isAnswer: true) })
+        open.end(result.mapError { QuestionFailure($0, .answered) })
         return true
     }
 
@@ -101,7 +108,7 @@ package final class NodeQuestions: Sendable {
     }
 
     private static func unanswered(_ reason: String, retryAfterMs: Int64) -> Result<NodeAnswer, QuestionFailure> {
-        .failure(QuestionFailure(ChatError(.unavailable, reason, retryAfterMs: retryAfterMs), isAnswer: false))
+        .failure(QuestionFailure(ChatError(.unavailable, reason, retryAfterMs: retryAfterMs), .unknown))
     }
 
     /// This node stops: nobody may wait any more when its loops end.

@@ -21,11 +21,7 @@ extension RoomState {
     /// go, the elements in a 320, for whoever goes on from a `since` of before when the room is back; posts are remembered, for history has them, and so is what was held: a repeat of its send is no new message
     /// once the room is back.
     mutating func keepDeleted(for command: Command, _ outcome: inout Outcome) {
-        if command.facts.tellsGoneElements {
-            removeElements(queue.transientElements, for: command, &outcome)
-        } else {
-            for element in queue.transientElements { drop(element.key, &outcome) }
-        }
+        for element in queue.transientElements { drop(element.key, &outcome) }
         forgetRobots(Array(robots.keys), &outcome)
         for user in slow.times.keys.sorted() { outcome.rows.append(slowRow(user, nil)) }
         denyAllHeld(&outcome)

@@ -19,9 +19,13 @@ extension RoomState {
     /// that are on their way come on top.
     public func requireShareOfHeld(of user: UserID) throws(ChatError) {
         let waiting = held.count(of: user)
-        guard waiting < Limits.heldPerUser, waiting + denied.count(of: user) < Limits.heldAndDeniedPerUser else {
+        guard waiting < Limits.heldPerUser else {
             throw ChatError(
                 .tooOften, "\(waiting) messages of yours wait for a manager of \(room) already", retryAfterMs: 10_000)
+        }
+        guard waiting + denied.count(of: user) < Limits.heldAndDeniedPerUser else {
+            throw ChatError(
+                .tooOften, "too many messages of yours were held in \(room) in the last minutes", retryAfterMs: 60_000)
         }
     }
 

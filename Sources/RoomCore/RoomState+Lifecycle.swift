@@ -133,6 +133,10 @@ extension RoomState {
     {
         try requireServer(command.actor)
         guard let incarnation else { throw ChatError(.notFound, "there is no room \(room)") }
+        // Before the webhook's debt of this life is closed: it gets their 320, too.
+        if command.facts.keepDeletedSeconds > 0, command.facts.tellsGoneElements {
+            removeElements(queue.transientElements, for: command, &outcome)
+        }
         oweDeletion(for: command, &outcome)
         if command.facts.keepDeletedSeconds > 0 {
             keepDeleted(for: command, &outcome)

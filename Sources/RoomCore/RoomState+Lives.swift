@@ -8,5 +8,8 @@ extension RoomState {
     }
 
     /// The files that messages of the day are in.
-    public func life(on day: Int64) -> HistoryLife { record?.lives.life(on: day) ?? .standard }
+    public func life(on day: Int64) -> HistoryLife {
+        // A room may keep a message with the command that deletes it.
+        (record ?? deleted?.record.room)?.lives.life(on: day) ?? .standard
+    }
 }

@@ -6,6 +6,8 @@ import Wire
 /// At most `callsMax`: beyond that the oldest is forgotten before its time, and a repeat of it would be done again.
 struct CallLedger: Sendable {
     static let callsMaxDefault = 10_000
+    /// Keys begin so that nodes have made for calls without one. They have a ledger of their own, and push out no others.
+    static let nodePrefix = "/node/"
     /// Bytes of an answer that is kept; of a longer one only that the call has begun.
     static let answerBytesMax = 16 << 10
 

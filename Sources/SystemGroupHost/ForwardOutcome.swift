@@ -7,6 +7,8 @@ public enum ForwardOutcome: Sendable {
     case applied(SystemResult, index: UInt64)
     /// The node has said so.
     case refused(ChatError)
+    /// Nothing has left this node: the other one can't be reached now.
+    case unsent(ChatError)
     /// The node has said nothing: it may have made the change, or may make it yet.
     case unanswered(ChatError)
 }
@@ -15,11 +17,17 @@ extension SystemCommand {
     /// A key for a command that must not be applied twice, where its caller has given none.
     func ownKey() -> String? {
         switch self {
-        case .addNode, .removeNode, .readmitNode, .setDraining, .raiseLevel, .sanction:
+        case .addNode, .removeNode, .readmitNode, .setDraining, .raiseLevel, .sanction, .revoke, .put:
             // So long a random number is in no caller's key.
-            "/node/\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))"
-        case .createCluster, .revoke, .sanctionsTold, .put, .begin, .finish, .nonce: nil
+            CallLedger.nodePrefix + "\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))"
+        case .createCluster, .sanctionsTold, .begin, .finish, .nonce: nil
         }
+    }
+
+    /// Whether the next leader may be given it, too, where one has not answered. A claim that is given back twice might be
+    /// another's the second time.
+    var mayBeGivenAgain: Bool {
+        if case .finish(answer: nil) = self { false } else { true }
     }
 
     /// Whether the command does nothing but to claim its key.

@@ -119,7 +119,15 @@ extension SystemGroup {
                 case .refused(let error):
                     // Refused there without effect: it does not lead either.
                     guard error.code == .unavailable, error.field == ChatError.leaderField else { throw error }
-                case .unanswered(let error): unanswered = error
+                case .unanswered(let error):
+                    guard command.mayBeGivenAgain else { throw error }
+                    unanswered = error
+                case .unsent(let error):
+                    // It may be reached again while it leads on.
+                    guard await !change(of: leadership, until: min(start + Self.leaderless, .now + Self.answerUsual))
+                    else { continue }
+                    guard .now < start + Self.leaderless else { throw unanswered ?? error }
+                    continue
                 }
             }
             let deadline = start + (unanswered == nil ? Self.leaderless : Self.silence)
@@ -146,7 +154,7 @@ extension SystemGroup {
         let answer = Task { [forward] in first.end(await forward(command, key, leader)) }
         let watch = Task { [self] in
             // Most answers are here by then.
-            guard (try? await Task.sleep(for: Self.answerUsual)) != nil else { return }
+            guard command.mayBeGivenAgain, (try? await Task.sleep(for: Self.answerUsual)) != nil else { return }
             let hasChanged = await whenSettled { system in
                 if first.hasEnded { return false }
                 return system.host.leadership(of: system.log).isWorthAnotherTry(after: leadership) ? true : nil
@@ -198,7 +206,7 @@ extension SystemGroup {
     private static let leaderless = Duration.seconds(2)
     /// The same from the change's begin on where a leader has not answered: as long as a link to a silent node lasts.
     private static let silence = Duration.seconds(5)
-    /// For so long nobody looks whether another node leads.
+    /// For so long nobody looks whether another node leads, or a leader is reached again.
     private static let answerUsual = Duration.milliseconds(200)
 
     /// - Returns: the outcome, and the leadership before the attempt.

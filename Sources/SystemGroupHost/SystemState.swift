@@ -48,6 +48,7 @@ public struct SystemState: Sendable {
     public internal(set) var forgottenSanctions: Int64 = 0
     public private(set) var settings: [SettingName: Setting] = [:]
     private var calls = CallLedger()
+    private var nodeCalls = CallLedger()
     /// The nonces of signed requests, for twice as long as they hold.
     private var nonces = CallLedger(callsMax: Self.noncesMax)
 
@@ -71,6 +72,7 @@ public struct SystemState: Sendable {
     public mutating func apply(_ entry: SystemEntry, index: UInt64) -> (result: SystemResult, change: SystemChange?) {
         time = max(time, entry.time)
         calls.forget(at: time)
+        nodeCalls.forget(at: time)
         nonces.forget(at: time)
         if case .nonce = entry.command { return (use(nonce: entry.key ?? ""), nil) }
         if let key = entry.key {
@@ -78,14 +80,21 @@ public struct SystemState: Sendable {
                 calls.finish(key, answer: answer)
                 return (.done, nil)
             }
-            if let known = calls.result(of: key) { return (known, nil) }
+            let isOfNode = key.hasPrefix(CallLedger.nodePrefix)
+            if let known = (isOfNode ? nodeCalls : calls).result(of: key) { return (known, nil) }
             if case .begin = entry.command {
                 calls.remember(key, .begun, at: time)
                 return (.done, nil)
             }
         }
         let (result, change) = perform(entry.command, index: index)
-        if let key = entry.key, !result.isRefusal { calls.remember(key, result, at: time) }
+        if let key = entry.key, !result.isRefusal {
+            if key.hasPrefix(CallLedger.nodePrefix) {
+                nodeCalls.remember(key, result, at: time)
+            } else {
+                calls.remember(key, result, at: time)
+            }
+        }
         return (result, change)
     }
 
@@ -179,7 +188,8 @@ extension SystemState {
             settings[name] = Setting(value: setting.value, version: setting.version)
         }
         restoreSanctions(snapshot)
-        calls.restore(snapshot.calls)
+        calls.restore(snapshot.calls.filter { !$0.key.hasPrefix(CallLedger.nodePrefix) })
+        nodeCalls.restore(snapshot.calls.filter { $0.key.hasPrefix(CallLedger.nodePrefix) })
         nonces.restore(snapshot.nonces)
     }
 
@@ -199,7 +209,7 @@ extension SystemState {
             SystemSetting(name: $0.key.text, value: $0.value.value, version: $0.value.version)
         }
         storeSanctions(in: &snapshot)
-        snapshot.calls = calls.stored
+        snapshot.calls = calls.stored + nodeCalls.stored
         snapshot.nonces = nonces.stored
         return snapshot
     }

@@ -22,7 +22,7 @@ import Wire
         let (here, leader) = (try #require(NodeID("n1")), try #require(NodeID("n2")))
         let nodes = ClusterNodes(ClusterRouter(node: here), grace: .zero)
         let command = SystemCommand.revoke(try #require(UserID("wanda")))
-        guard case .unanswered = await nodes.forward(command, "k", to: leader) else {
+        guard case .unsent = await nodes.forward(command, "k", to: leader) else {
             return #expect(Bool(false), "it can't be reached")
         }
         nodes.note(leader, isReached: true)

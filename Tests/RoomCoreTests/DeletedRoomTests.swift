@@ -82,6 +82,32 @@ import Testing
         #expect(it.state.lastSeq == lastSeq + 1 && it.state.queue.elements.map(\.key) == ["song"])
     }
 
+    @Test func `the webhook gets that 320 before it hears of the deletion, and the next life owes its own`() throws {
+        var it = Dialogue()
+        (it.facts.webhook, it.facts.owesPast) = (true, true)
+        it.run(set("seat", transient: true), by: .system)
+        (it.facts.keepDeletedSeconds, it.facts.tellsGoneElements) = (Self.day, true)
+        it.run(.deleteRoom, by: .system)
+        #expect(it.state.webhook?.firstSeq == 0)
+        #expect(it.state.webhook?.events.last?.after == it.state.deleted?.record.room.lastSeq)
+        it.facts.tellsGoneElements = false
+        it.run(.createRoom(creator: user("creator"), set: RoomChanges()), by: .system)
+        it.run(.post(MessageDraft(body: .text("a"))), by: member("normal"))
+        #expect(it.state.webhook?.firstSeq == 1)
+    }
+
+    @Test func `its 320 is in the files of the room's own life`() throws {
+        var room = RoomChanges()
+        room.historyDays = 100
+        var it = Dialogue(set: room)
+        it.run(set("seat", transient: true), by: .system)
+        let life = it.state.life(on: it.now.day)
+        #expect(life == .year)
+        (it.facts.keepDeletedSeconds, it.facts.tellsGoneElements) = (Self.day, true)
+        it.run(.deleteRoom, by: .system)
+        #expect(it.state.life(on: it.now.day) == life)
+    }
+
     @Test func `a post of before is remembered after it`() {
         var it = deleted()
         it.run(.undeleteRoom, by: .system)

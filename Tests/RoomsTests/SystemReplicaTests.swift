@@ -60,7 +60,10 @@ private final class SystemNode: Sendable {
                 let lost = ForwardOutcome.unanswered(ChatError(.unavailable, "not connected"))
                 let mode = box.mode.withLock { $0 }
                 guard let other = link.system(of: leader) else {
-                    if mode == .silent { try? await Task.sleep(for: .seconds(600)) }
+                    guard mode == .silent else {
+                        return .unsent(ChatError(.unavailable, "not connected", retryAfterMs: 500))
+                    }
+                    try? await Task.sleep(for: .seconds(600))
                     return lost
                 }
                 do throws(ChatError) {

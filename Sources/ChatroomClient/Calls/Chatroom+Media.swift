@@ -21,7 +21,16 @@ extension Chatroom {
             to: place.url, at: try await client.gatewayAddress(), client.configuration.settings,
             tls: client.configuration.tls, headers: place.headers.map { ($0.key, $0.value) }, content: content,
             progress: { progress($0, content.count) })
-        try await transfer.runRepeatedly { [client] () async throws(ClientError) in try await client.gatewayAddress() }
+        try await transfer.runRepeatedly { [client] () async throws(ClientError) in
+            switch await client.state {
+            // Its node may have died with the upload: the client is somewhere else soon.
+            case .lost, .connecting: try await client.connect()
+            case .connected: break
+            case .idle, .failed, .closed:
+                throw ClientError(.notConnected, "the client stopped before the upload had arrived")
+            }
+            return try await client.gatewayAddress()
+        }
         return place.mediaID
     }
 

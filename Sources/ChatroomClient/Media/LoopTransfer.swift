@@ -73,7 +73,7 @@
             ) { [self] result in
                 switch result {
                 case .success(let tcp): connected(tcp, output)
-                case .failure(let error): end(.failure(ClientError(.connectionFailed, "\(error)")))
+                case .failure(let error): end(.failure(ClientError(.connectionLost, "\(error)")))
                 }
             }
         }

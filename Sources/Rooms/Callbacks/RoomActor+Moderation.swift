@@ -68,7 +68,11 @@ extension RoomActor {
     /// The message waits for a manager; whatever can't wait is refused (PROTOCOL.md, "Held messages").
     private func hold(_ command: inout Command) throws(ChatError) {
         guard case .post(let draft) = command.body, draft.isKept else { throw Self.refused }
-        if case .member(let user, _, _) = command.actor { try state.requireShareOfHeld(of: user) }
+        if case .member(let user, _, let anonymous) = command.actor {
+            // Who may not speak at all is told so.
+            try state.maySpeak(user, anonymous: anonymous, at: context.now())
+            try state.requireShareOfHeld(of: user)
+        }
         command.facts.hold = context.callbacks.value.hold
         command.facts.owesByRow = context.cluster.level.brings(.owedRows)
     }
