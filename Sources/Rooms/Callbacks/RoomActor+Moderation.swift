@@ -69,7 +69,7 @@ extension RoomActor {
     private func hold(_ command: inout Command) throws(ChatError) {
         guard case .post(let draft) = command.body, draft.isKept else { throw Self.refused }
         if case .member(let user, _, let anonymous) = command.actor {
-            // Who may not speak at all is told so.
+            // A user who may not speak at all is told so.
             try state.maySpeak(user, anonymous: anonymous, at: context.now())
             try state.requireShareOfHeld(of: user)
         }
