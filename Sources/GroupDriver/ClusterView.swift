@@ -15,6 +15,8 @@ public final class ClusterView: Sendable {
         package var wrongClocks: Set<String> = []
         /// Those of them that take no clients.
         var uselessClocks: Set<NodeID> = []
+        /// Nodes whose clocks show about what this one's shows, itself among them.
+        var agreeingClocks: Set<NodeID> = []
         /// This node has the system group's state as of now, or has waited for it for long.
         package var knowsSettings = true
         package var level = FeatureLevel.first
@@ -62,9 +64,21 @@ public final class ClusterView: Sendable {
     public func set(knowsSettings: Bool) { content.withLock { $0.knowsSettings = knowsSettings } }
 
     /// The nodes whose clocks are too far off the others', and those of them whose clocks misjudge tokens.
-    public func set(wrongClocks: Set<NodeID>, useless: Set<NodeID>) {
+    /// - Parameter agreeing: the nodes whose clocks show about what this one's shows, itself among them.
+    public func set(wrongClocks: Set<NodeID>, useless: Set<NodeID>, agreeing: Set<NodeID> = []) {
         let names = Set(wrongClocks.map(\.text))
-        content.withLock { ($0.wrongClocks, $0.uselessClocks) = (names, useless) }
+        content.withLock { ($0.wrongClocks, $0.uselessClocks, $0.agreeingClocks) = (names, useless, agreeing) }
+    }
+
+    /// Whether the clocks of most listed nodes agree with the own one: what is removed by it can't be had back. A node alone
+    /// has nobody to ask; one that does not know yet who is listed waits.
+    public var mayRemoveByClock: Bool {
+        content.withLock { known in
+            let agreeing = known.nodes.count { node in
+                NodeID(node.server.node).map(known.agreeingClocks.contains) == true
+            }
+            return known.nodes.count == 1 || 2 * agreeing > known.nodes.count
+        }
     }
 
     /// Whether the node's clock is so far off that no client is sent there.

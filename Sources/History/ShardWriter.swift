@@ -165,7 +165,7 @@ final class ShardWriter {
             return true
         }
         let index = batches.reduce(appliedIndex) { max($0, $1.appliedIndex) }
-        let cutoffs = configuration.cutoffs()
+        let cutoffs = configuration.removalCutoffs()
         var erasures: [HistoryFile: [Erasure]] = [:]
         for batch in batches {
             for erasure in batch.erasures where cutoffs.shows(erasure.file) && erasure.file.isNameable {
@@ -386,7 +386,7 @@ final class ShardWriter {
     /// Removes the files whose last row is not visible any more. Waits for the reader thread to close them, which it
     /// does between two slices; the reader thread never waits for this one.
     func removeExpiredFiles() throws {
-        let cutoffs = configuration.cutoffs()
+        let cutoffs = configuration.removalCutoffs()
         for file in files.all where file.day <= cutoffs.of(file.life).day {
             guard try lastTime(file) < cutoffs.of(file.life) else { continue }
             openFiles.removeValue(forKey: file)?.close()

@@ -4,6 +4,8 @@ import ChatModel
 public struct StorageConfiguration: Sendable {
     /// The wall clock, for retention only.
     public var now: @Sendable () -> Timestamp
+    /// Whether rows may go by that clock: those that a wrong one has removed can't be had back. Asked on the writer's thread.
+    public var removesExpired: @Sendable () -> Bool = { true }
     /// Rows older than that many days are never returned, of rooms without a life of their own (PROTOCOL.md, "History").
     public var retentionDays: Int64 = 10
     /// Rows of a room's end that `loadRoom` returns.
@@ -76,6 +78,11 @@ public struct StorageConfiguration: Sendable {
     public init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
 
     /// The oldest times that are visible now: a message is, while its age is not more than its life.
+    /// The rows that need not be kept: none while it is not known whether the clock is right.
+    func removalCutoffs() -> HistoryCutoffs {
+        removesExpired() ? cutoffs() : HistoryCutoffs(Timestamp(0), standardDays: 0)
+    }
+
     func cutoffs(room: Timestamp? = nil) -> HistoryCutoffs {
         HistoryCutoffs(now(), standardDays: retentionDays, room: room)
     }

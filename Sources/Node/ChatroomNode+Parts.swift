@@ -63,7 +63,8 @@ extension ChatroomNode {
             }
         ) {
             try Self.openStorages(
-                in: directory, shardMap, configuration, level: system.level, pool: StoragePool(writers: 2, readers: 2))
+                in: directory, shardMap, configuration, level: system.level, pool: StoragePool(writers: 2, readers: 2),
+                removesExpired: { [cluster = common.cluster] in cluster.mayRemoveByClock })
         }
         let audit = try await services.open(
             close: { $0.close() }, orFail: { NodeError.unopened("the audit can't be used: \($0)", in: directory.path) }

@@ -71,6 +71,12 @@ public struct ClockSkew: Sendable {
         Set(offsets(at: now).filter { $0.value.magnitude > UInt64(Self.uselessMilliseconds) }.keys)
     }
 
+    /// The nodes whose clocks show about what this node's shows, by what is known now; this node among them.
+    public func agreeing(at now: UInt64) -> Set<NodeID> {
+        let known = readings.filter { now < $0.value.heardAt + Self.ageMillisecondsMax }
+        return Set(known.filter { $0.value.ahead.magnitude <= UInt64(Self.uselessMilliseconds) }.keys).union([own])
+    }
+
     private static func difference(_ a: Int64, _ b: Int64) -> Int64 {
         let (result, overflow) = a.subtractingReportingOverflow(b)
         return overflow ? (a < b ? .min : .max) : result

@@ -109,7 +109,11 @@ extension RoomActor {
         let missing = ChatError(.notFound, "there is no message \(messageID) in \(id)", field: "messageId")
         guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
         else { throw missing }
-        if let message = recent.tail.message(seq: seq) { return message }
+        if let message = recent.tail.message(seq: seq) {
+            // The newest messages stay in memory when they have expired.
+            guard message.time >= visibleSince else { throw missing }
+            return message
+        }
         let erasures = recent.erased.count
         let row = try await unchanged { room throws(ChatError) in
             (try await room.row(incarnation, seq, orThrow: missing, for: reader), [seq])
@@ -118,7 +122,7 @@ extension RoomActor {
         return mindingRecalls(message, since: erasures)
     }
 
-    /// The same for somebody who is here: the newest messages stay in memory when they have expired.
+    /// The same for somebody who is here.
     func shownMessage(_ messageID: String, for reader: HistoryReader) async throws(ChatError) -> Message {
         let message = try await message(messageID, for: reader)
         guard message.time >= visibleSince else {

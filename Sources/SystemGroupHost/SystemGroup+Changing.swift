@@ -160,6 +160,8 @@ extension SystemGroup {
                 return system.host.leadership(of: system.log).isWorthAnotherTry(after: leadership) ? true : nil
             }
             guard hasChanged else { return }
+            // A claim can't be told from another's when it is made again, and a leader that only hands over answers soon.
+            if command.claimsItsKey { try? await Task.sleep(for: Self.answerOfFormer) }
             let reason = "\(leader) led the system group and does not answer"
             first.end(.unanswered(ChatError(.unavailable, reason, retryAfterMs: 500)))
         }
@@ -208,6 +210,8 @@ extension SystemGroup {
     private static let silence = Duration.seconds(5)
     /// For so long nobody looks whether another node leads, or a leader is reached again.
     private static let answerUsual = Duration.milliseconds(200)
+    /// For so long a claim waits for the word of a leader that leads no more.
+    private static let answerOfFormer = Duration.seconds(1)
 
     /// - Returns: the outcome, and the leadership before the attempt.
     private func proposeHere(_ command: SystemCommand, key: String?) async -> (

@@ -1,6 +1,7 @@
 import ChatModel
 import History
 import StorageTestKit
+import Synchronization
 import Testing
 
 @Suite struct HistoryTests {
@@ -102,6 +103,32 @@ import Testing
         #expect(try await storage.page(HistoryQuery(incarnation: life)).rows.map(\.seq) == [3])
         #expect(try shard.fileNames() == ["catalogue.sqlite", "history-2026-06-16.sqlite"])
         storage.close()
+    }
+
+    /// A replica whose clock is wrong neither leads nor answers reads. It must have everything when the clock is right again.
+    @Test func `nothing goes by a clock that others do not agree with`() async throws {
+        let agreed = Agreement()
+        let storage = try shard.open { $0.removesExpired = { agreed.isThere.withLock { $0 } } }
+        storage.write([row(1)])
+        _ = try await storage.checkpoint()
+        shard.clock.now = noon.adding(seconds: 12 * 86_400)
+        try await storage.removeExpiredFiles()
+        // What comes meanwhile is kept, too, though this clock says that it has expired.
+        storage.write([row(2)], applied: 2)
+        _ = try await storage.checkpoint()
+        #expect(try await storage.page(HistoryQuery(incarnation: life)).rows.isEmpty)
+        shard.clock.now = noon.adding(seconds: 60)
+        let seqs = try await storage.page(HistoryQuery(incarnation: life)).rows.map(\.seq)
+        #expect(seqs == [2, 1])
+        shard.clock.now = noon.adding(seconds: 12 * 86_400)
+        agreed.isThere.withLock { $0 = true }
+        try await storage.removeExpiredFiles()
+        #expect(try shard.fileNames() == ["catalogue.sqlite"])
+        storage.close()
+    }
+
+    private final class Agreement: Sendable {
+        let isThere = Mutex(false)
     }
 
     @Test func `an idle shard has no history files`() async throws {

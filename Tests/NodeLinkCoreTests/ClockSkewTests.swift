@@ -31,6 +31,14 @@ import Testing
         #expect(try wrong() == [] && offset("n1") == 0 && offset("n2") == 0)
     }
 
+    @Test mutating func `those agree whose clocks tokens could be judged by, as long as they were heard lately`() {
+        hear("n2", ahead: 30_000)
+        hear("n3", ahead: -30_001)
+        #expect(skew.agreeing(at: now).map(\.text).sorted() == ["n1", "n2"])
+        now += ClockSkew.ageMillisecondsMax
+        #expect(skew.agreeing(at: now).map(\.text) == ["n1"])
+    }
+
     @Test mutating func `of three the one that is off by more than a second is wrong`() throws {
         hear("n2", ahead: 1_001)
         hear("n3", ahead: 1_001)

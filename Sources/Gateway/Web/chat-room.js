@@ -77,6 +77,7 @@ export class ChatRoom extends HTMLElement {
   #startedAt = 0;
   #kickReason = null;
   #end = null;
+  #endedAt = 0;
   #isAnew = false;
   #backUntil = 0;
   #told = null;
@@ -515,12 +516,15 @@ export class ChatRoom extends HTMLElement {
 
   /** The views in the other language, with what was shown; the connection does not notice. */
   #rebuildViews() {
+    const { chat: before } = this.#views;
+    this.#views.chat = undefined;
     this.#openViews();
     this.#useFeatures();
+    const { chat } = this.#views;
+    if (this.#entry) chat.entered({ recovery: "fresh", seq: this.#entry.seq });
+    for (const message of this.#kept) chat.message(message);
+    chat.take(before);
     if (!this.#entry) return;
-    const { seq } = this.#entry;
-    this.#views.chat.entered({ recovery: "fresh", seq });
-    for (const message of this.#kept) this.#views.chat.message(message);
     this.#bringStage();
     this.#bringSeats({ recovery: "fresh" });
     this.#bringPolls();
@@ -620,6 +624,7 @@ export class ChatRoom extends HTMLElement {
   #setMe(me) {
     this.#me = me;
     this.#mutedUntil = me.tempMuted ? performance.now() + 1000 * me.tempMuteSeconds : 0;
+    this.#views?.chat.refresh();
     this.#bringHeld();
   }
 
@@ -660,6 +665,9 @@ export class ChatRoom extends HTMLElement {
   #fail(error) {
     if (this.#end) return;
     this.#end = error ?? new Error("failed");
+    this.#endedAt = performance.now();
+    // Only those who are banned everywhere are refused by `connect` like this.
+    if (error?.refusal?.code === 403 && !this.#client.isOnline) this.#kickReason = 7;
     for (const view of ["chat", "people", "seats"]) this.#views?.[view]?.exited();
     this.#polls?.exited();
     this.#tell("statechange", { state: "failed", error });
@@ -854,18 +862,30 @@ export class ChatRoom extends HTMLElement {
       return;
     }
     if (!card.hidden) return;
-    const [key, values, action] = this.#why(this.#end);
-    const [title, text] = [words.say(key), words.say(`${key}.text`, values)];
-    card.replaceChildren(make("div", { class: "room-card-box" }, make("h2", {}, title), make("p", {}, text),
-      ...(action ? [button("part-button part-primary", words.say(action), () => this.#restart(), { "data-part": "again" })] : [])));
+    const [key, values, action, until = 0] = this.#why(this.#end);
+    const title = words.say(key);
+    const line = make("p");
+    const again = action && button("part-button part-primary", words.say(action), () => this.#restart(), { "data-part": "again" });
+    card.replaceChildren(make("div", { class: "room-card-box" }, make("h2", {}, title), line, again ?? ""));
+    // Before that time another try is in vain.
+    const tick = () => {
+      const left = Math.max(0, until - performance.now());
+      line.textContent = words.say(`${key}.text`, { time: clock(Math.ceil(left / 1000)), ...values });
+      if (!until) return;
+      again.disabled = left > 0;
+      line.hidden = left === 0;
+      if (left > 0) setTimeout(() => line.isConnected && tick(), Math.min(left, 1000));
+    };
+    tick();
     card.hidden = false;
     room.dataset.ended = this.#entry ? "after" : "before";
-    this.#say(`${title}. ${text}`);
+    this.#say(`${title}. ${line.textContent}`);
   }
 
   #why({ code, refusal }) {
     const wait = refusal?.retryAfterMs;
     if (code === "kicked") code = { 1: 13002, 3: "takenOver", 5: 13003, 6: 401, 7: "banned" }[this.#kickReason] ?? "kicked";
+    if (refusal && this.#kickReason === 7) return wait ? ["room.kick7.time", {}, "room.retry", this.#endedAt + wait] : ["room.kick7", {}];
     switch (refusal?.code ?? code) {
       case 404: return ["room.none", {}, "room.retry"];
       case "kicked": return ["room.kick2", {}, "room.again"];

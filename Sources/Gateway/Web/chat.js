@@ -293,6 +293,9 @@ class VirtualList {
   }
 }
 
+/** The text as a part of a regular expression. */
+const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
 const isSameDay = (a, b) => new Date(a).toDateString() === new Date(b).toDateString();
 const formats = new Map();
 function timeOf(time, now) {
@@ -385,6 +388,8 @@ export class Chat {
   #unspoken = [];
   #speaking = null;
   #root;
+  /** The view that took this one's place. */
+  #heir = null;
 
   constructor(container, context) {
     [this.#container, this.#context, this.#room] = [container, context, context.room];
@@ -419,9 +424,31 @@ export class Chat {
     this.#root.addEventListener("chat-mention", this.#mentioned);
     this.#root.addEventListener("chat-answer", this.#answering);
     this.#root.addEventListener("chat-amend", this.#amending);
+    for (const event of ["dragover", "drop"]) this.#root.addEventListener(event, this.#dropping);
   }
 
+  /** The place of a view in another language, which ends: its unsent messages and what is written go on here. */
+  take(old) {
+    old.#heir = this;
+    for (const [id, row] of old.#unsent) {
+      this.#unsent.set(id, row);
+      this.#list.insert(Object.assign(row, { number: undefined, element: null }));
+    }
+    this.#composer.take(old.#composer);
+    old.destroy();
+  }
+
+  /** The room or the user is not as before. */
+  refresh() { this.#composer.refresh(); }
+
   #mentioned = ({ detail }) => this.mention(detail);
+
+  /** The browser would open the file in place of the page. */
+  #dropping = (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    if (event.type === "drop" && !this.#root.querySelector("dialog[open]")) this.#composer.attachAll([...event.dataTransfer.files]);
+  };
 
   #amending = ({ detail }) => this.#composer.amend(detail);
 
@@ -438,6 +465,7 @@ export class Chat {
     this.#root.removeEventListener("chat-mention", this.#mentioned);
     this.#root.removeEventListener("chat-answer", this.#answering);
     this.#root.removeEventListener("chat-amend", this.#amending);
+    for (const event of ["dragover", "drop"]) this.#root.removeEventListener(event, this.#dropping);
     clearTimeout(this.#speaking);
     this.#list.destroy();
     this.#composer.destroy();
@@ -750,22 +778,26 @@ export class Chat {
     const { clientId } = row.message;
     row.failure = undefined;
     this.#list.change(row);
-    try {
-      const receipt = await this.#room.send(row.draft, { clientId });
-      if (this.#unsent.get(clientId) !== row) return;
-      this.#composer.sent();
-      if (receipt.heldId) {
-        row.isHeld = true;
-        return this.#list.change(row);
-      }
-      // The push comes behind the answer and takes the place of this row.
-      this.#list.remove(row);
-      Object.assign(row, this.#position(receipt), { number: undefined, isSent: true, message: { ...row.message, messageId: receipt.messageId, seq: receipt.seq, time: receipt.time } });
-      this.#list.insert(row);
-    } catch (error) {
-      if (this.#unsent.get(clientId) !== row) return;
-      row.failure = errorWords(error);
+    let [receipt, failure] = [];
+    try { receipt = await this.#room.send(row.draft, { clientId }); } catch (error) { failure = error; }
+    this.#answered(row, receipt, failure);
+  }
+
+  #answered(row, receipt, error) {
+    if (this.#heir) return this.#heir.#answered(row, receipt, error);
+    if (this.#unsent.get(row.message.clientId) !== row) return;
+    if (error) {
+      row.failure = () => errorWords(error);
       this.#composer.refused(error);
+    } else {
+      this.#composer.sent();
+      row.isHeld = receipt.heldId !== undefined;
+      if (!row.isHeld) {
+        // The push comes behind the answer and takes the place of this row.
+        this.#list.remove(row);
+        Object.assign(row, this.#position(receipt), { number: undefined, isSent: true, message: { ...row.message, messageId: receipt.messageId, seq: receipt.seq, time: receipt.time } });
+        this.#list.insert(row);
+      }
     }
     this.#list.change(row);
   }
@@ -773,9 +805,10 @@ export class Chat {
   /** A message that waited for a moderator was not let through. */
   denied({ clientId, reason }) {
     const row = this.#unsent.get(clientId);
-    if (!row) return;
-    const isWord = /^[A-Z_]+$/.test(reason ?? "");
-    [row.isHeld, row.failure] = [false, reason && !isWord ? say("deniedFor", { reason: clean(reason) }) : say("denied")];
+    const said = /^[A-Z_]*$/.test(reason ?? "") ? "" : clean(reason);
+    // The page may have been loaded again since.
+    if (!row) return this.#context.notice(say("deniedYours", { reason: said }).trim(), "bad");
+    [row.isHeld, row.failure] = [false, () => (said ? say("deniedFor", { reason: said }) : say("denied"))];
     this.#list.change(row);
   }
 
@@ -918,7 +951,7 @@ export class Chat {
     if (message.editedAt) body.append(make("span", "chat-side", say("edited")));
     if (message.priority === "HIGH") body.append(make("span", "chat-side chat-high", say("important")));
     if (row.failure) {
-      body.append(make("div", "chat-failure", row.failure, link("again", "again"), link("discard", "discard")));
+      body.append(make("div", "chat-failure", row.failure(), link("again", "again"), link("discard", "discard")));
     } else if (row.draft && !row.isSent) body.append(make("span", "chat-side", say(row.isHeld ? "held" : "sending")));
     element.append(body);
     if (!row.isCopy && message.messageId && from) {
@@ -1019,8 +1052,10 @@ export class Chat {
     const names = mentions.map((user) => `@${nameOf(user === me?.user ? me : this.#speakers.get(user) ?? { user })}`);
     if (mentionAll) names.push(`@${say("everyone")}`);
     if (!text.includes("://") && names.length === 0) return [text];
+    // The longest first: one may begin like another.
+    names.sort((a, b) => b.length - a.length);
     const ends = "\\s<>\"'，。）」";
-    const pattern = [...names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")), `https?://(?:\\([^()${ends}]{0,200}\\)|[^)${ends}]){1,2000}`].join("|");
+    const pattern = [...names.map(literal), `https?://(?:\\([^()${ends}]{0,200}\\)|[^)${ends}]){1,2000}`].join("|");
     return text.split(new RegExp(`(${pattern})`, "g")).map((part, place) => {
       if (place % 2 === 0) return part;
       if (part.startsWith("@")) return make("b", "chat-at", part);
@@ -1057,7 +1092,11 @@ class Composer {
   #mutedUntil = 0;
   #isRoomMuted = false;
   #slowSeconds = 0;
-  #slowUntil = 0;
+  /** When slow mode began to count: for the last message that went, and for one without an answer yet. */
+  #spokeAt = 0;
+  #triedAt = 0;
+  /** The composer that took this one's place. */
+  #heir = null;
   #timer = null;
   #asking = null;
   #key;
@@ -1088,10 +1127,20 @@ class Composer {
     this.#attachButton = button("chat-toggle", icon(PATHS.clip, 20), () => (this.#sending ? this.#sending.abort() : file.click()));
     this.element = make("form", "chat-composer", this.#reason, this.#quote, this.#list,
       make("div", "chat-write", make("div", "chat-toggles", this.#attachButton, this.#barrage, this.#high, file), make("div", "chat-input", this.#field, this.#count), this.#sendButton));
-    try { this.#field.value = sessionStorage.getItem(this.#key) ?? ""; } catch { /* The browser keeps nothing. */ }
+    try {
+      this.#field.value = sessionStorage.getItem(this.#key) ?? "";
+      this.#mentions = new Map(JSON.parse(sessionStorage.getItem(`${this.#key} @`) ?? "[]"));
+    } catch { /* The browser keeps nothing. */ }
     this.element.addEventListener("submit", (event) => { event.preventDefault(); this.#submit(); });
     this.#field.addEventListener("input", () => this.#typed());
     this.#field.addEventListener("keydown", (event) => this.#pressed(event));
+    this.#field.addEventListener("paste", (event) => {
+      const { files, types } = event.clipboardData;
+      // Office programs put a picture of the text beside it.
+      if (files.length === 0 || (types.includes("text/plain") && types.includes("text/html"))) return;
+      event.preventDefault();
+      this.attachAll([...files]);
+    });
     this.#field.addEventListener("blur", () => setTimeout(() => this.#suggest([]), 150));
     this.#list.addEventListener("pointerdown", (event) => {
       event.preventDefault();
@@ -1105,6 +1154,20 @@ class Composer {
     this.#sending?.abort();
     clearTimeout(this.#timer);
     clearTimeout(this.#asking);
+  }
+
+  /** Goes on with what is written in another composer, and with its upload. */
+  take(old) {
+    old.#heir = this;
+    [this.#spokeAt, this.#triedAt, this.#mentions] = [old.#spokeAt, old.#triedAt, old.#mentions];
+    [this.#sending, old.#sending] = [old.#sending, null];
+    this.#attachButton.append(...old.#attachButton.querySelectorAll(".chat-toggle-label"));
+    this.#barrage.ariaPressed = old.#barrage.ariaPressed;
+    this.#high.ariaPressed = old.#high.ariaPressed;
+    this.#field.value = old.#amended?.draft ?? old.#field.value;
+    if (old.#amended) this.amend({ messageId: old.#amended.messageId, text: old.#field.value });
+    else if (old.#answered) this.answer(old.#answered);
+    this.refresh();
   }
 
   entered(room, me = this.#context.me()) {
@@ -1137,17 +1200,21 @@ class Composer {
     if (event >= 303 && event <= 319) this.refresh();
   }
 
+  #isSlow() { return this.#slowSeconds > 0 && !this.#context.canManage(); }
+
   sent() {
-    if (this.#slowSeconds > 0 && !this.#context.canManage()) this.#slowUntil = Date.now() + this.#slowSeconds * 1000;
+    if (this.#isSlow()) this.#spokeAt = Date.now();
+    this.#triedAt = 0;
     this.refresh();
   }
 
+  /** A mute of the whole app ends without a word to its rooms: 13004 alone does not close the field. */
   refused({ refusal }) {
     if (!refusal) return;
     const { code, retryAfterMs = 0 } = refusal;
-    if (code === 13004) { if (retryAfterMs) this.#mutedUntil = Date.now() + retryAfterMs; else this.#isMuted = true; }
+    this.#triedAt = 0;
     if (code === 13006) this.#isRoomMuted = true;
-    if (code === 416 && this.#slowSeconds > 0) this.#slowUntil = Date.now() + retryAfterMs;
+    if (code === 416 && this.#isSlow()) this.#spokeAt = Math.max(this.#spokeAt, Date.now() + retryAfterMs - this.#slowSeconds * 1000);
     this.refresh();
   }
 
@@ -1163,7 +1230,8 @@ class Composer {
     if (this.#isMuted) return { text: say("muted"), isFinal: true };
     if (this.#mutedUntil > now) return { text: say("muted.time", { time: left(this.#mutedUntil) }), isFinal: true, ticks: true };
     if (this.#isRoomMuted && !canManage()) return { text: say("roomMuted"), isFinal: true };
-    if (this.#slowUntil > now && this.#barrage.ariaPressed !== "true") return { text: say("slow", { time: left(this.#slowUntil) }), ticks: true };
+    const slowUntil = Math.max(this.#spokeAt, this.#triedAt) + this.#slowSeconds * 1000;
+    if (this.#isSlow() && slowUntil > now && this.#barrage.ariaPressed !== "true") return { text: say("slow", { time: left(slowUntil) }), ticks: true };
     return null;
   }
 
@@ -1191,26 +1259,42 @@ class Composer {
     if (gate?.ticks) this.#timer = setTimeout(() => this.refresh(), 1000);
   }
 
-  /** Sends a file; a second press of the button cancels it. */
+  /** Sends files that were dropped or pasted, one behind the other, while the button would. */
+  async attachAll(files) {
+    for (const file of files) {
+      const { hidden, disabled } = (this.#heir ?? this).#attachButton;
+      if (hidden || disabled || this.#sending || !await this.#attach(file)) return;
+    }
+  }
+
+  /** Sends a file; a second press of the button cancels it. Resolves with whether it went. */
   async #attach(file) {
+    if (this.#heir) return this.#heir.#attach(file);
     if (file.size === 0) return this.#context.notice(say("nothing"), "bad");
     const type = { image: "IMAGE", audio: "AUDIO", video: "VIDEO" }[file.type.split("/")[0]] ?? "FILE";
     const sending = this.#sending = new AbortController();
     const label = make("span", "chat-toggle-label");
     this.#attachButton.append(label);
     this.refresh();
+    let isSent = false;
     try {
       await this.#context.room.sendMedia(file, {
         type, name: fileName(file.name), media: type === "IMAGE" ? await sizeOfPicture(file) : {}, signal: sending.signal,
         onProgress: (sent, all) => { label.textContent = `${Math.round(sent * 100 / all)} %`; },
       });
-      this.sent();
+      isSent = true;
     } catch (error) {
       if (error.code !== "cancelled") this.#context.notice(errorWords(error), "bad");
     }
     label.remove();
+    this.#attached(isSent);
+    return isSent;
+  }
+
+  #attached(isSent) {
+    if (this.#heir) return this.#heir.#attached(isSent);
     this.#sending = null;
-    this.refresh();
+    if (isSent) this.sent(); else this.refresh();
   }
 
   #typed() {
@@ -1218,7 +1302,13 @@ class Composer {
       this.#field.style.height = "auto";
       this.#field.style.height = `${this.#field.scrollHeight}px`;
     }
-    try { sessionStorage.setItem(this.#key, this.#field.value); } catch { /* The browser keeps nothing. */ }
+    try {
+      // A text that is amended is no draft: after a reload it would be sent as another message.
+      if (!this.#amended) {
+        sessionStorage.setItem(this.#key, this.#field.value);
+        sessionStorage.setItem(`${this.#key} @`, JSON.stringify([...this.#mentions]));
+      }
+    } catch { /* The browser keeps nothing. */ }
     this.refresh();
     this.#lookForMention();
   }
@@ -1259,7 +1349,7 @@ class Composer {
       return;
     }
     const draft = { type: "TEXT", text };
-    const mentions = [...this.#mentions].filter(([, label]) => text.includes(label)).map(([user]) => user);
+    const mentions = this.#mentionedIn(text).map(([user]) => user);
     if (mentions.includes(null)) draft.mentionAll = true;
     const users = mentions.filter(Boolean);
     if (users.length > 0) draft.mentions = users;
@@ -1269,7 +1359,7 @@ class Composer {
     this.answer(null);
     this.#high.ariaPressed = "false";
     // The next one may go when the answer to this one allows it.
-    if (this.#slowSeconds > 0 && !this.#context.canManage()) this.#slowUntil = Date.now() + this.#slowSeconds * 1000;
+    if (this.#isSlow()) this.#triedAt = Date.now();
     this.#empty();
   }
 
@@ -1335,6 +1425,14 @@ class Composer {
 
   // Mentions
 
+  /** The mentions whose labels the text has: whole ones, "@Ann" is not in "@Anna". Chinese and Japanese go on without a space. */
+  #mentionedIn(text) {
+    const labels = [...this.#mentions.values()].sort((a, b) => b.length - a.length).map(literal).join("|");
+    if (labels === "") return [];
+    const found = new Set(text.match(new RegExp(`(?:${labels})(?!(?![\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}])[\\p{L}\\p{N}_])`, "gu")));
+    return [...this.#mentions].filter(([, label]) => found.has(label));
+  }
+
   mention(person) {
     const { value, selectionStart } = this.#field;
     const gap = selectionStart > 0 && !/\s$/.test(value.slice(0, selectionStart)) ? " " : "";
@@ -1343,7 +1441,12 @@ class Composer {
 
   #insert(from, to, gap, person) {
     const label = `@${person.user === null ? say("everyone") : nameOf(person)}`;
-    if (this.#mentions.size < MENTIONS_MAX) this.#mentions.set(person.user, label);
+    if (!this.#amended) {
+      // People whose labels were erased are not mentioned.
+      const { value } = this.#field;
+      this.#mentions = new Map(this.#mentionedIn(`${value.slice(0, from)} ${value.slice(to)}`));
+      if (this.#mentions.size < MENTIONS_MAX) this.#mentions.set(person.user, label);
+    }
     this.#field.setRangeText(`${gap}${label} `, from, to, "end");
     this.#field.focus();
     this.#typed();

@@ -149,4 +149,9 @@ visualViewport?.addEventListener("resize", () => {
   scrollTo(0, 0);
 });
 
+// A file that misses the room does not open in place of the page.
+for (const event of ["dragover", "drop"]) {
+  addEventListener(event, (drag) => { if (drag.dataTransfer?.types.includes("Files")) drag.preventDefault(); });
+}
+
 start();

@@ -65,7 +65,7 @@ final class ClockWatch: Sendable {
     }
 
     private func ask(_ node: NodeID) async {
-        let (asked, ownTime) = (Self.now(), WallClock.now())
+        let (asked, ownTime) = (Self.now(), WallClock.machine())
         guard case .clock(let time)? = try? await nodes.ask(node, .clock) else { return }
         let now = Self.now()
         skew.withLock {
@@ -76,12 +76,18 @@ final class ClockWatch: Sendable {
 
     private func judge() {
         let now = Self.now()
-        let (before, wrong, useless, offsets) = skew.withLock { skew in
+        let (before, wrong, useless, agreeing, offsets) = skew.withLock { skew in
             let before = skew.wrong
             skew.judge(at: now)
-            return (before, skew.wrong, skew.useless(at: now), skew.offsets(at: now))
+            return (before, skew.wrong, skew.useless(at: now), skew.agreeing(at: now), skew.offsets(at: now))
         }
-        cluster.set(wrongClocks: wrong, useless: useless)
+        cluster.set(wrongClocks: wrong, useless: useless, agreeing: agreeing)
+        let step = WallClock.machine().milliseconds - WallClock.now().milliseconds
+        if step.magnitude > UInt64(SteadyTime.stepMillisecondsMax) {
+            logger.warning(
+                "this machine's clock was set; time goes on as before for some seconds",
+                metadata: ["stepMs": "\(step)"])
+        }
         guard wrong != before else { return }
         for node in wrong.subtracting(before).sorted() {
             let metadata: Logger.Metadata = ["peer": "\(node)", "offsetMs": "\(offsets[node] ?? 0)"]

@@ -132,8 +132,9 @@ private final class GossipBoard: Sendable {
         switch notification {
         case .joined(let member):
             logger.info("node has joined", metadata: ["peer": "\(member.node)", "address": "\(member.gossipAddress)"])
-        case .suspected(let node): logger.info("node does not answer", metadata: ["peer": "\(node)"])
-        case .refuted(let node): logger.info("node answers again", metadata: ["peer": "\(node)"])
+        // Often where UDP gets lost, and mostly of no account.
+        case .suspected(let node): logger.debug("node does not answer", metadata: ["peer": "\(node)"])
+        case .refuted(let node): logger.debug("node answers again", metadata: ["peer": "\(node)"])
         case .failed(let node): logger.warning("node is held for dead", metadata: ["peer": "\(node)"])
         case .left(let node): logger.info("node has left", metadata: ["peer": "\(node)"])
         case .conflict(let member):

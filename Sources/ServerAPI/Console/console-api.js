@@ -59,6 +59,11 @@ export class Api {
   prefix = "";
   /** Called when the server no longer takes the key. */
   onRefused = () => {};
+  /** Since when the node answers nothing. */
+  silentSince = undefined;
+  /** Called when the silence begins and when it ends. */
+  onSilence = () => {};
+  #heardAt = 0;
 
   constructor(key) {
     this.#key = key;
@@ -106,6 +111,7 @@ export class Api {
   close() {
     this.#key = "";
     this.onRefused = () => {};
+    this.onSilence = () => {};
   }
 
   /** Whether this node knows the call. Without its document nobody can tell, so it is tried. */
@@ -170,6 +176,7 @@ export class Api {
   }
 
   async #once(name, address, request, signal, timeoutMs) {
+    const began = Date.now();
     const ends = new AbortController();
     const stop = () => ends.abort();
     const timer = setTimeout(stop, timeoutMs);
@@ -182,6 +189,7 @@ export class Api {
       const text = await answer.text();
       let content = {};
       try { content = text ? JSON.parse(text) : {}; } catch { /* A proxy answers with a page of its own. */ }
+      if (answer.status === 502 && !content.error) this.#missed(began); else this.#heard();
       if (answer.ok) return content;
       const error = new ApiError(answer.status, content.error);
       if (answer.status === 401) this.onRefused(error);
@@ -191,11 +199,26 @@ export class Api {
       if (error instanceof ApiError) throw error;
       const silence = new ApiError(0, { message: ends.signal.aborted && !signal?.aborted ? `${timeoutMs / 1000} s` : "" });
       silence.isAbandoned = signal?.aborted ?? false;
+      if (!silence.isAbandoned) this.#missed(began);
       throw silence;
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", stop);
     }
+  }
+
+  #heard() {
+    this.#heardAt = Date.now();
+    if (this.silentSince === undefined) return;
+    this.silentSince = undefined;
+    this.onSilence();
+  }
+
+  /** One slow call is no silence: another that was answered meanwhile shows that the node lives. */
+  #missed(began) {
+    if (this.silentSince !== undefined || this.#heardAt >= began) return;
+    this.silentSince = began;
+    this.onSilence();
   }
 }
 

@@ -1,5 +1,5 @@
 /** The cluster: drain, remove and readmit nodes, hand leaderships over, feature level, backup, log level. */
-import { ShardGrid, nodeTable, problemList, sortedNodes } from "/console/console-overview.js";
+import { ShardGrid, nodeTable, problemList, showNodes } from "/console/console-overview.js";
 import { Table, act, ask, button, card, confirmed, el, facts, field, notice, time } from "/console/console-ui.js";
 import { words } from "/console/console-words.js";
 
@@ -128,7 +128,7 @@ export function clusterView({ api, monitor, main, signal }) {
       return el("li", { class: kind }, el("b", {}, words.say(`cluster.task.${kind}`)), el("span", {}, text));
     }));
     progress.hidden = tasks.length === 0;
-    nodes.update(sortedNodes(monitor));
+    showNodes(monitor, nodes);
     shards.update();
   });
 }

@@ -23,16 +23,20 @@ export class Monitor {
   figures = null;
   /** [{at, nodes}], the oldest first. */
   samples = [];
-  /** The last error of each call. */
+  /** The last error of each call, and when each was last answered. */
   errors = {};
-  /** Since when nothing was answered. */
-  silentSince = undefined;
+  answeredAt = {};
   isLoaded = false;
 
   constructor(api, signal) {
     this.#api = api;
     if (api.may(CALLS.cluster)) every(INTERVAL_MS, signal, () => this.#ask(signal));
+    // Other roles hear so whether the node lives: many views ask for nothing by themselves.
+    else every(INTERVAL_MS * 2, signal, () => api.call("GET /healthz", {}, { signal, timeoutMs: 8_000 }).catch(() => {}));
   }
+
+  /** Since when nothing was answered. */
+  get silentSince() { return this.#api.silentSince; }
 
   /** Calls back after each answer, and at once when there is one, until the signal. */
   watch(signal, callback) {
@@ -57,10 +61,12 @@ export class Monitor {
     const got = {};
     answers.forEach(({ status, value, reason }, index) => {
       const [name] = entries[index];
-      if (status === "fulfilled") { got[name] = value; delete this.errors[name]; } else this.errors[name] = reason;
+      if (status === "fulfilled") {
+        got[name] = value;
+        this.answeredAt[name] = words.now();
+        delete this.errors[name];
+      } else this.errors[name] = reason;
     });
-    if (answers.every(({ status }) => status === "rejected")) this.silentSince ??= began;
-    else this.silentSince = undefined;
     if (!this.#api.knows(CALLS.figures)) this.errors.figures = { code: 404 };
     if (got.cluster) {
       for (const { id, state, alive } of got.cluster.nodes) {
@@ -111,6 +117,7 @@ export function problems(monitor) {
   const tell = (kind, key, values) => found.push({ kind, text: words.say(`monitor.${key}`, values) });
   if (monitor.silentSince !== undefined) {
     tell("bad", "silent", { host: location.host, span: words.span(Date.now() - monitor.silentSince) });
+    found[0].isSilence = true;
   }
   const leaderless = monitor.shards.filter(({ leader }) => !leader);
   if (leaderless.length > 0) tell("bad", "leaderless", { shards: some(leaderless.map(({ shard }) => shard)) });

@@ -16,14 +16,17 @@ export function problemList(monitor) {
   return {
     element: list,
     update() {
-      const found = monitor.isLoaded ? problems(monitor) : [];
+      // The line above all views tells of the silence already.
+      const all = monitor.isLoaded ? problems(monitor) : [];
+      const found = all.filter(({ isSilence }) => !isSilence);
       const alive = monitor.nodes.filter((node) => node.alive).length;
       const lines = !monitor.isLoaded ? [{ kind: "info", text: words.say("ui.loading") }]
-        : found.some(({ kind }) => kind !== "info") ? found
+        : found.some(({ kind }) => kind !== "info") || found.length < all.length ? found
           : [{ kind: "good", text: words.say("overview.well", { nodes: alive, shards: monitor.shards.length }) }, ...found];
       const text = JSON.stringify(lines);
       if (text === said) return;
       said = text;
+      list.hidden = lines.length === 0;
       list.replaceChildren(...lines.map(({ kind, text: sentence }) =>
         el("li", { class: kind }, el("b", {}, words.say(`overview.kind.${kind}`)), el("span", {}, sentence))));
     },
@@ -61,11 +64,23 @@ export function stateOf(monitor, { id, alive, state, draining }) {
   const said = draining && seen === "alive" ? "draining" : seen;
   const since = monitor.since(id);
   const span = since?.isChange ? ` ${words.span(Date.now() - since.at)}` : "";
+  if (monitor.errors.cluster) return [words.say("overview.was", { state: words.say(`monitor.state.${said}`) }), ""];
   return [words.say(`monitor.state.${said}`) + (seen === "alive" ? "" : span), { alive: "good", draining: "warn", suspect: "warn", left: "warn" }[said] ?? "bad"];
 }
 
+/** Shows the nodes: as old ones where the last answer has failed. */
+export function showNodes(monitor, table) {
+  table.update(sortedNodes(monitor));
+  markOld(monitor, table, "cluster");
+}
+
+function markOld(monitor, table, name) {
+  const error = monitor.errors[name];
+  if (error) table.old(error.sentence ?? String(error), monitor.answeredAt[name]);
+}
+
 /** Nodes with problems first. */
-export function sortedNodes(monitor) {
+function sortedNodes(monitor) {
   const rank = ({ alive, state }) => (!alive ? 0 : state === "suspect" ? 1 : 2);
   return monitor.nodes.toSorted((one, other) => rank(one) - rank(other) || one.id.localeCompare(other.id, "en", { numeric: true }));
 }
@@ -113,6 +128,7 @@ export class ShardGrid {
     }
     const rank = (shard) => (!shard.leader ? 0 : this.#left(shard) < shard.replicas.length ? 1 : 2);
     this.#table.update(monitor.shards.toSorted((one, other) => rank(one) - rank(other) || one.shard - other.shard));
+    markOld(monitor, this.#table, "shards");
   }
 
   #left({ replicas }) { return replicas.filter((id) => this.#monitor.isAlive(id)).length; }
@@ -177,7 +193,7 @@ export function overview({ api, monitor, main, signal }) {
     noFigures.textContent = monitor.errors.figures?.code === 404 ? words.say("overview.older")
       : monitor.errors.figures?.sentence ?? api.why("GET /v1/figures");
     for (const chart of charts) chart.update(monitor.samples);
-    nodes.update(sortedNodes(monitor));
+    showNodes(monitor, nodes);
     const counts = {};
     for (const { state, alive } of monitor.nodes) {
       const name = state ?? (alive ? "alive" : "dead");
@@ -188,6 +204,7 @@ export function overview({ api, monitor, main, signal }) {
       level: monitor.health?.featureLevel ?? "–", voters: monitor.nodes.filter(({ systemVoter }) => systemVoter).length,
     });
     if (gossip.textContent !== said) gossip.textContent = said;
+    gossip.hidden = monitor.errors.cluster !== undefined;
     dropTable.update(drops(monitor), monitor.figures ? words.say("overview.noDrops") : words.say("overview.unknownDrops"));
     shards.update();
   });
@@ -207,7 +224,7 @@ words.add({
     "overview.gossip": "Gossip: {counts}. Voters of the system group: {voters}. Feature level: {level}.",
     "overview.node": "Node", "overview.state": "State", "overview.version": "Version", "overview.up": "Started", "overview.leads": "Leads shards",
     "overview.lag": "Commit lag", "overview.connections": "Connections", "overview.slow": "Slow sessions", "overview.cpu": "CPU", "overview.memory": "Memory", "overview.disk": "Disk free",
-    "overview.noNodes": "No nodes are known.", "overview.noShards": "No shards are known.",
+    "overview.was": "was {state}", "overview.noNodes": "No nodes are known.", "overview.noShards": "No shards are known.",
     "overview.shard": "Shard", "overview.health": "Health", "overview.leader": "leader", "overview.replica": "replica", "overview.lost": "lost",
     "overview.leads1": "Leader", "overview.replicas": "Replicas", "overview.term": "Term", "overview.applied": "Applied",
     "overview.leaderless": "no leader", "overview.left": "{left} of {all} replicas", "overview.whole": "{all} replicas", "overview.single": "one replica",
@@ -226,7 +243,7 @@ words.add({
     "overview.gossip": "Gossip：{counts}。系统组投票者：{voters}。功能级别：{level}。",
     "overview.node": "节点", "overview.state": "状态", "overview.version": "版本", "overview.up": "启动", "overview.leads": "主分片数",
     "overview.lag": "提交滞后", "overview.connections": "连接", "overview.slow": "慢会话", "overview.cpu": "CPU", "overview.memory": "内存", "overview.disk": "磁盘剩余",
-    "overview.noNodes": "没有已知节点。", "overview.noShards": "没有已知分片。",
+    "overview.was": "此前{state}", "overview.noNodes": "没有已知节点。", "overview.noShards": "没有已知分片。",
     "overview.shard": "分片", "overview.health": "状况", "overview.leader": "主", "overview.replica": "副本", "overview.lost": "丢失",
     "overview.leads1": "主节点", "overview.replicas": "副本", "overview.term": "任期", "overview.applied": "已应用",
     "overview.leaderless": "没有主节点", "overview.left": "{left}/{all} 个副本", "overview.whole": "{all} 个副本", "overview.single": "仅一个副本",

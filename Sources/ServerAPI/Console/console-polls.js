@@ -45,7 +45,7 @@ export function pollsPart({ api, room, body, signal }) {
       const shown = polls.toReversed();
       if (!signal.aborted) table.update([...shown.filter(({ closed }) => !closed), ...shown.filter(({ closed }) => closed)], words.say("polls.none"));
     } catch (error) {
-      if (!signal.aborted) table.update([], error.sentence ?? String(error));
+      if (!signal.aborted) table.old(error.sentence ?? String(error));
     }
   }
   body.append(card(words.say("room.tab.polls"), el("p", { class: "hint" }, words.say("polls.hint")), table.element));

@@ -24,6 +24,8 @@ export async function roomView(context) {
   const body = el("div", { class: "stack" });
   main.append(head, tabs, body);
   let info;
+  /** Called after each reload, with its error if it failed. */
+  const watchers = [];
 
   const call = (name, options) => api.call(name, { room }, options);
   const why = (name) => api.why(name);
@@ -79,8 +81,9 @@ export async function roomView(context) {
 
   async function reload() {
     info = await call("GET /v1/rooms/{room}", { signal });
-    if (!signal.aborted) showHead();
-    return info;
+    if (signal.aborted) return;
+    showHead();
+    for (const watcher of watchers) watcher();
   }
 
   try {
@@ -94,16 +97,25 @@ export async function roomView(context) {
     return;
   }
   if (signal.aborted) return;
-  every(5_000, signal, async () => { try { await reload(); } catch (error) { if (!signal.aborted && !error.isUnknown) notice(error.sentence, "bad"); } });
+  every(5_000, signal, async () => {
+    try {
+      await reload();
+    } catch (error) {
+      if (signal.aborted) return;
+      // The line above all views tells of a node that gives no answer.
+      if (!error.isUnknown) notice(error.sentence, "bad");
+      for (const watcher of watchers) watcher(error);
+    }
+  });
   const parts = { state: statePart, tail: tailPart, search: searchPart, held: heldPart, reports: reportsPart, members: membersPart, queue: queuePart, polls: pollsPart };
-  parts[tab]({ ...context, room, body, info: () => info, reload });
+  parts[tab]({ ...context, room, body, info: () => info, reload, watch: (watcher) => watchers.push(watcher) });
 }
 
 function refused(body, title, why) {
   body.append(card(title, el("p", { class: "empty" }, why)));
 }
 
-function statePart({ api, room, body, info, reload, signal }) {
+function statePart({ api, room, body, info, reload, watch, signal }) {
   const list = el("ul", { class: "sentences", lang: "en" });
   const numbers = el("div");
   const lanes = new Table({
@@ -125,6 +137,7 @@ function statePart({ api, room, body, info, reload, signal }) {
         const answer = await api.call("GET /v1/rooms/{room}/explain", { room }, { signal });
         if (signal.aborted) return;
         list.replaceChildren(...answer.summary.map((line) => el("li", {}, line)));
+        numbers.classList.remove("old");
         const { log, state } = answer;
         numbers.replaceChildren(facts([
           [words.say("room.shard"), words.say("rooms.place", { shard: log.shard, leader: log.leader ?? "–" })],
@@ -137,7 +150,10 @@ function statePart({ api, room, body, info, reload, signal }) {
         ]));
         lanes.update(answer.lanes);
       } catch (error) {
-        if (!signal.aborted) list.replaceChildren(el("li", { class: "bad" }, error.sentence ?? String(error)));
+        if (signal.aborted) return;
+        list.replaceChildren(el("li", { class: "bad" }, error.sentence ?? String(error)));
+        numbers.classList.add("old");
+        lanes.old(error.sentence ?? String(error));
       }
     });
   }
@@ -145,8 +161,14 @@ function statePart({ api, room, body, info, reload, signal }) {
   const edit = button(words.say("room.edit"), editSettings, { why: api.why("PATCH /v1/rooms/{room}") });
   const enums = (name, otherwise) => api.choices("Room", name, otherwise);
 
+  let [shown, isEditing] = ["", false];
+
+  /** Shows the settings where they differ from what is shown: a link in them keeps the focus. */
   function showSettings() {
     const room = info();
+    const { online, ...rest } = room;
+    if (isEditing || shown === JSON.stringify(rest)) return;
+    shown = JSON.stringify(rest);
     settings.replaceChildren(facts([
       [words.say("rooms.name"), person(room.name)], [words.say("room.creator"), el("a", { href: `#user/${encodeURIComponent(room.creator)}` }, person(room.creator))],
       [words.say("room.announcement"), person(room.announcement.slice(0, TEXT_MAX))],
@@ -168,6 +190,7 @@ function statePart({ api, room, body, info, reload, signal }) {
       name, type: "select", label: words.say(`room.${name}`), value: room[name],
       options: enums(name, otherwise).map((key) => [key, choice(name, key)]),
     });
+    isEditing = true;
     const given = await ask({
       title: words.say("room.editTitle", { room: room.id }), action: words.say("ui.save"),
       fields: [
@@ -185,18 +208,18 @@ function statePart({ api, room, body, info, reload, signal }) {
         { name: "notify", type: "checkbox", label: words.say("room.notify"), value: true },
       ],
     });
+    isEditing = false;
+    showSettings();
     if (!given) return;
     const { notify, ...set } = given;
     // Only what was changed is sent: what somebody else changes meanwhile stays.
     const body = Object.fromEntries(Object.entries(set).filter(([name, value]) => value !== undefined && value !== room[name]));
     if (Object.keys(body).length === 0) { notice(words.say("room.nothing"), "warn"); return; }
-    if (await act(() => api.call("PATCH /v1/rooms/{room}", { room: room.id }, { body: { ...body, notify } }), words.say("room.saved"))) {
-      await reload();
-      showSettings();
-    }
+    if (await act(() => api.call("PATCH /v1/rooms/{room}", { room: room.id }, { body: { ...body, notify } }), words.say("room.saved"))) await reload();
   }
 
   showSettings();
+  watch(showSettings);
   body.append(explained, card(words.say("room.settings"), actions(edit), settings));
 }
 
@@ -305,7 +328,7 @@ function tailPart(context) {
 }
 
 function membersPart(context) {
-  const { api, room, body, signal } = context;
+  const { api, room, body, watch, signal } = context;
   const why = api.why("GET /v1/rooms/{room}/members");
   if (why) { refused(body, words.say("room.tab.members"), why); return; }
   let [members, next, serial] = [[], undefined, 0];
@@ -341,13 +364,20 @@ function membersPart(context) {
     const mine = serial += 1;
     const page = await act(() => api.call("GET /v1/rooms/{room}/members", { room },
       { query: { kind: select.value, limit: 100, after: isNew ? undefined : next }, signal }));
-    if (mine !== serial || signal.aborted || !page) return;
+    if (mine !== serial || signal.aborted) return;
+    if (!page) { table.old(words.say("ui.notLoaded")); return; }
     members = isNew ? page.members : [...members, ...page.members].slice(0, 2_000);
     next = page.next;
     more.hidden = next === undefined || members.length >= 2_000;
     table.update(members, words.say("members.none"));
   }
 
+  let isOld = false;
+  watch((error) => {
+    if (error) table.old(error.sentence ?? String(error));
+    else if (isOld) load(true);
+    isOld = error !== undefined;
+  });
   select.addEventListener("change", () => load(true));
   body.append(card(words.say("room.tab.members"), find, table.element, more));
   more.hidden = true;
@@ -391,7 +421,8 @@ function searchPart({ api, room, body, signal }) {
     const mine = serial += 1;
     const page = await act(() => api.call("GET /v1/rooms/{room}/search", { room },
       { query: { ...asked, limit: 100, after: isNew ? undefined : next }, signal }));
-    if (mine !== serial || signal.aborted || !page) return;
+    if (mine !== serial || signal.aborted) return;
+    if (!page) { table.old(words.say("ui.notLoaded")); return; }
     found = isNew ? page.messages : [...found, ...page.messages].slice(0, 2_000);
     next = page.next;
     more.hidden = next === undefined || found.length >= 2_000;
@@ -434,7 +465,7 @@ function heldPart({ api, room, body, signal }) {
       waiting = page.messages ?? [];
       table.update(waiting, words.say("held.none"));
     } catch (error) {
-      if (!signal.aborted) table.update(waiting, error.sentence);
+      if (!signal.aborted) table.old(error.sentence ?? String(error));
     }
   }
   body.append(card(words.say("room.tab.held"), table.element));
@@ -474,7 +505,7 @@ function queuePart({ api, room, body, signal }) {
       table.update(elements, words.say("queue.none"));
       clear.hidden = elements.length === 0;
     } catch (error) {
-      if (!signal.aborted) table.update(elements, error.sentence);
+      if (!signal.aborted) table.old(error.sentence ?? String(error));
     }
   }
   const clear = button(words.say("queue.clear"), async () => {
@@ -524,7 +555,7 @@ function reportsPart(context) {
       reports = found.reverse();
       table.update(reports, words.say("reports.none"));
     } catch (error) {
-      if (!signal.aborted) table.update(reports, error.sentence);
+      if (!signal.aborted) table.old(error.sentence ?? String(error));
     }
   }
   body.append(card(words.say("room.tab.reports"), el("p", { class: "hint" }, words.say("reports.hint")), table.element));

@@ -65,13 +65,14 @@ function moderation(context) {
       filter.querySelector("input").addEventListener("input", show);
       const action = field({ name: "action", type: "select", label: words.say("settings.action"), options: choices });
       const added = field({ name: "added", type: "textarea", label: words.say("settings.add"), hint: words.say("settings.addHint"), rows: 2 });
-      const add = button(words.say("settings.addNow"), () => {
+      const addTyped = () => {
         const known = new Set(list.map(({ text }) => text));
         const fresh = added.querySelector("textarea").value.split("\n").map((line) => line.trim()).filter((line) => line && !known.has(line));
         list = [...[...new Set(fresh)].map((text) => ({ text, action: action.querySelector("select").value })), ...list];
         added.querySelector("textarea").value = "";
         show();
-      });
+      };
+      const add = button(words.say("settings.addNow"), addTyped);
       const hook = settings.hook ?? {};
       const fields = el("form", { class: "grid" },
         field({ name: "url", label: words.say("settings.hookUrl"), value: hook.url ?? "", hint: words.say("settings.hookHint"), maxlength: 1_024, inputmode: "url" }),
@@ -89,6 +90,8 @@ function moderation(context) {
           el("div", { class: "toolbar" }, filter), count, lines, el("h3", {}, words.say("settings.hook")), fields, el("h3", {}, words.say("settings.hold")), hold),
         read() {
           if (!fields.reportValidity() || !hold.reportValidity()) return undefined;
+          // Words that were typed are meant, also without the button beside them.
+          addTyped();
           const { url, secret, timeoutMs, onFailure } = valuesOf(fields);
           const { hook: former, ...rest } = settings;
           const body = { ...rest, words: list };

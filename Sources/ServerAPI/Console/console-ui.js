@@ -185,20 +185,23 @@ export class Table {
   #key;
   #rows = new Map();
   #body = el("tbody");
+  #table;
   #empty;
+  #old = el("p", { class: "warning", hidden: true });
+  #updatedAt;
 
   constructor({ label, columns, key, empty = "", isGrid = false }) {
     this.#columns = columns;
     this.#key = key;
     this.#empty = el("p", { class: "empty" }, empty);
-    const table = el("table", {}, el("caption", { class: "hidden" }, label),
+    this.#table = el("table", {}, el("caption", { class: "hidden" }, label),
       el("thead", {}, el("tr", {}, columns.map((column) =>
         el("th", { scope: "col", class: column.number && "number" }, column.once && !column.title
           ? el("span", { class: "hidden" }, words.say("ui.actions")) : column.title)))),
       this.#body);
     // A grid stays one on a phone, and is moved sideways there; other tables become a list.
-    this.element = el("div", { class: isGrid ? "table grid-table" : "table", role: "group", "aria-label": label }, table, this.#empty);
-    widths.observe(table);
+    this.element = el("div", { class: isGrid ? "table grid-table" : "table", role: "group", "aria-label": label }, this.#old, this.#table, this.#empty);
+    widths.observe(this.#table);
     this.#empty.hidden = true;
   }
 
@@ -230,7 +233,25 @@ export class Table {
     }
     if (empty !== undefined) this.#empty.textContent = empty;
     this.#empty.hidden = keys.size > 0;
-    this.element.firstChild.hidden = keys.size === 0;
+    this.#table.hidden = keys.size === 0;
+    this.#old.hidden = true;
+    this.element.classList.remove("old");
+    this.#updatedAt = words.now();
+  }
+
+  /** Nothing newer is known than the rows of `at`, and `sentence` tells why. The next update ends it. */
+  old(sentence, at = this.#updatedAt) {
+    if (this.size === 0) {
+      this.#empty.textContent = sentence;
+      this.#empty.hidden = false;
+      return;
+    }
+    this.#old.hidden = false;
+    this.element.classList.add("old");
+    const said = `${sentence} ${at}`;
+    if (this.#old.dataset.said === said) return;
+    this.#old.dataset.said = said;
+    this.#old.replaceChildren(sentence, " ", words.say("ui.old"), " ", time(at), words.say("ui.stop"));
   }
 
   #fill(known, index, column, row) {
@@ -268,12 +289,12 @@ words.add({
     "ui.cancel": "Cancel", "ui.dismiss": "Dismiss", "ui.actions": "Actions", "ui.type": "Type {text} to go on",
     "ui.unknown": "{sentence} Nobody knows whether it was done: look before you repeat it.",
     "ui.more": "Load more", "ui.loading": "Loading …", "ui.save": "Save", "ui.close": "Close",
-    "ui.reload": "Load again",
+    "ui.reload": "Load again", "ui.old": "The rows below are old, and were loaded", "ui.stop": ".", "ui.notLoaded": "This could not be loaded.",
   },
   zh: {
     "ui.cancel": "取消", "ui.dismiss": "关闭提示", "ui.actions": "操作", "ui.type": "请输入 {text} 以继续",
     "ui.unknown": "{sentence} 无法确定操作是否已执行：重试前请先查看。",
     "ui.more": "加载更多", "ui.loading": "加载中…", "ui.save": "保存", "ui.close": "关闭",
-    "ui.reload": "重新加载",
+    "ui.reload": "重新加载", "ui.old": "以下是旧数据，加载于", "ui.stop": "。", "ui.notLoaded": "未能加载。",
   },
 });

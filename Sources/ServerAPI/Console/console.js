@@ -31,6 +31,10 @@ let monitor = null;
 let stay = new AbortController();
 let view = new AbortController();
 let main;
+/** Above all views: tells that the node gives no answer. */
+let silence;
+/** Whether the view was opened while the node gave no answer: it has loaded nothing. */
+let isOpenedInSilence = false;
 
 function languageSwitch() {
   const other = words.language === "en" ? "zh" : "en";
@@ -79,6 +83,7 @@ function begin(signedIn) {
   stay = new AbortController();
   monitor = new Monitor(api, stay.signal);
   api.onRefused = (error) => signOut(error.sentence);
+  api.onSilence = showSilence;
   if (!location.hash || location.hash === "#") history.replaceState(null, "", api.may(VIEWS.overview[2]) ? "#overview" : "#rooms");
   frame();
   show();
@@ -107,6 +112,7 @@ function frame() {
       why && el("span", { class: "hidden" }, ` (${why})`));
   });
   main = el("main", { id: "main", tabindex: "-1" });
+  silence = el("p", { class: "silence", role: "status" });
   root.replaceChildren(
     el("button", { type: "button", class: "skip", onclick: () => main.focus() }, words.say("console.skip")),
     el("header", { class: "side" },
@@ -131,6 +137,15 @@ function frame() {
   });
 }
 
+/** The time stays as it is, so that a reader hears the line once. */
+function showSilence() {
+  const since = api.silentSince;
+  main.classList.toggle("is-silent", since !== undefined);
+  silence.textContent = since === undefined ? "" : words.say("console.silent", { host: location.host, time: words.clock(since) });
+  // A field that somebody fills in stays.
+  if (since === undefined && isOpenedInSilence && !main.querySelector(":focus")) show();
+}
+
 /** "#room/live-1/tail" → ["room", "live-1", "tail"]. */
 function parts() {
   return location.hash.slice(1).split("/").map((part) => {
@@ -150,7 +165,13 @@ function show() {
   }
   const heading = el("h1", { class: "hidden" }, words.say(`console.${place}`));
   const content = el("div", { class: "stack" });
-  main.replaceChildren(heading, content);
+  // The line stays in the page: a reader hears nothing of a place that comes with its text.
+  if (!silence.isConnected) main.append(silence);
+  for (const child of [...main.children]) if (child !== silence) child.remove();
+  main.prepend(heading);
+  main.append(content);
+  isOpenedInSilence = api.silentSince !== undefined;
+  showSilence();
   window.scrollTo(0, 0);
   render({ api, monitor, main: content, signal: view.signal, parts: rest, go: (hash) => { location.hash = hash; } });
 }
@@ -167,12 +188,14 @@ words.add({
   en: {
     "console.title": "Chatroom console", "console.key": "Admin key or token", "console.keyHint": "It stays in this tab's memory, and is gone when the tab is closed or loaded again.", "console.signIn": "Sign in", "console.signOut": "Sign out",
     "console.roles": "The console shows what the key's role may see and do: ADMIN, OPERATE, MODERATE or READ.", "console.signedIn": "Signed in as {role}.", "console.skip": "Skip navigation", "console.navigation": "Console", "console.problems": "{count} problems", "console.expires": "The token ends",
+    "console.silent": "The node at {host}, which serves this console, has not answered since {time}. All that is shown is older, and nothing can be changed here now. If it does not come back, open the console of another node.",
     "console.overview": "Overview", "console.rooms": "Rooms", "console.users": "Users", "console.audit": "Audit", "console.cluster": "Cluster", "console.settings": "Words and hooks",
     "console.role.ADMIN": "may do everything", "console.role.OPERATE": "the cluster and sessions; no content of rooms", "console.role.MODERATE": "rooms, members, messages", "console.role.READ": "looks, changes nothing", "console.prefix": "only rooms that begin with {prefix}",
   },
   zh: {
     "console.title": "聊天室控制台", "console.key": "管理密钥或令牌", "console.keyHint": "仅保存在此标签页的内存中，关闭或刷新后即消失。", "console.signIn": "登录", "console.signOut": "退出",
     "console.roles": "控制台只显示密钥角色可见、可做的内容：ADMIN、OPERATE、MODERATE 或 READ。", "console.signedIn": "已登录，角色 {role}。", "console.skip": "跳过导航", "console.navigation": "控制台", "console.problems": "{count} 个问题", "console.expires": "令牌到期：",
+    "console.silent": "提供此控制台的节点 {host} 自 {time} 起没有应答。所示内容均为此前的数据，目前无法进行任何更改。如果它不恢复，请打开其他节点的控制台。",
     "console.overview": "总览", "console.rooms": "房间", "console.users": "用户", "console.audit": "审计", "console.cluster": "集群", "console.settings": "词表与回调",
     "console.role.ADMIN": "可执行所有操作", "console.role.OPERATE": "集群与会话；不含房间内容", "console.role.MODERATE": "房间、成员、消息", "console.role.READ": "只看，不改", "console.prefix": "仅限以 {prefix} 开头的房间",
   },
