@@ -39,7 +39,7 @@ extension ChatroomNode {
         let system = SystemGroup(
             loop: common.loops[0], store: common.store, server: common.server, transport: common.router,
             replication: common.router, cluster: common.cluster, directory: common.directory.system, logger: logger,
-            refusedTerms: common.refusedTerms, ownLevel: configuration.levelMax, now: WallClock.now,
+            refusedTerms: common.refusedTerms, ownLevel: configuration.levelMax, now: common.steady,
             stop: { common.stop.stop($0) }
         ) { command, key, leader in await nodes.forward(command, key, to: leader) }
         let systemFails: (any Error) -> any Error = {
@@ -64,7 +64,7 @@ extension ChatroomNode {
         ) {
             try Self.openStorages(
                 in: directory, shardMap, configuration, level: system.level, pool: StoragePool(writers: 2, readers: 2),
-                removesExpired: { [cluster = common.cluster] in cluster.mayRemoveByClock })
+                now: common.steady, removesExpired: { [cluster = common.cluster] in cluster.mayRemoveByClock })
         }
         let audit = try await services.open(
             close: { $0.close() }, orFail: { NodeError.unopened("the audit can't be used: \($0)", in: directory.path) }
@@ -73,7 +73,7 @@ extension ChatroomNode {
                 path: directory.audit, own: configuration.node,
                 former: AuditFile.Former(path: directory.formerAudit, subject: AuditRecorder.formerSubject),
                 retentionDays: configuration.auditRetentionDays, level: system.level,
-                now: WallClock.now)
+                now: common.steady)
         }
         SearchGauges.add(to: common.metrics, of: storages)
         let calls = try await services.open(close: { await $0.stop() }) {
@@ -152,7 +152,7 @@ extension ChatroomNode {
             store: common.store, server: common.server, sink: common.router, transport: common.router,
             replication: common.router, policy: configuration.rooms, cluster: common.cluster, metrics: common.metrics,
             logger: logger, checkpointSeconds: configuration.checkpointSeconds, callbacks: parts.callbacks.setup(),
-            now: WallClock.now)
+            now: common.steady)
         dependencies.restoreGeneration = common.identity.restoreGeneration
         dependencies.limits = roomLimits
         dependencies.stop = { common.stop.stop($0) }
@@ -193,7 +193,8 @@ extension ChatroomNode {
         let copier = AuditCopier(own: configuration.node, file: parts.audit, nodes: nodes, system: system)
         try await services.start(stop: { await copier.stop() }) { copier.start() }
         let clocks = ClockWatch(
-            own: configuration.node, nodes: nodes, cluster: parts.common.cluster, logger: logger)
+            own: configuration.node, nodes: nodes, cluster: parts.common.cluster, logger: logger,
+            steady: parts.common.steady)
         try await services.start(stop: { await clocks.stop() }) { clocks.start() }
         let callbacks = parts.callbacks
         try await services.open(close: { await $0.stop() }) {

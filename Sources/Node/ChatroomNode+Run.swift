@@ -33,6 +33,8 @@ extension ChatroomNode {
         let router: ClusterRouter
         let nodes: ClusterNodes
         let stop = NodeStop()
+        /// The time by which this node stamps and removes.
+        let steady = WallClock.steady()
     }
 
     /// Seconds; a turn is to stay below 10 ms.

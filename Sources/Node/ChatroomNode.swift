@@ -201,10 +201,11 @@ public final class ChatroomNode: Service, Sendable {
 
     static func openStorages(
         in directory: DataDirectory, _ shardMap: ShardMap, _ configuration: NodeConfiguration, level: FeatureLevel,
-        pool: StoragePool, removesExpired: @escaping @Sendable () -> Bool = { true }
+        pool: StoragePool, now: @escaping @Sendable () -> Timestamp = WallClock.now,
+        removesExpired: @escaping @Sendable () -> Bool = { true }
     ) throws(NodeError) -> [ShardStorage] {
         do {
-            var options = StorageConfiguration(now: WallClock.now)
+            var options = StorageConfiguration(now: now)
             options.removesExpired = removesExpired
             options.retentionDays = configuration.rooms.retentionDays
             options.level = level

@@ -2,17 +2,15 @@ import ChatModel
 import Glibc
 import Synchronization
 
-/// The node's wall clock.
+/// The machine's wall clock.
 enum WallClock {
-    private static let steady = SteadyTime()
+    static func now() -> Timestamp { Timestamp(milliseconds(CLOCK_REALTIME)) }
 
-    /// The time as this node goes by it: the machine's, unless somebody has just set that (`SteadyTime`).
-    static func now() -> Timestamp {
-        Timestamp(steady.time(of: milliseconds(CLOCK_REALTIME), at: milliseconds(CLOCK_BOOTTIME)))
+    /// The time by which a node stamps and removes: the machine's, unless somebody has just set that (`SteadyTime`).
+    static func steady() -> @Sendable () -> Timestamp {
+        let time = SteadyTime()
+        return { Timestamp(time.time(of: milliseconds(CLOCK_REALTIME), at: milliseconds(CLOCK_BOOTTIME))) }
     }
-
-    /// The machine's clock as it stands: for those who find out whether it is right.
-    static func machine() -> Timestamp { Timestamp(milliseconds(CLOCK_REALTIME)) }
 
     private static func milliseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()

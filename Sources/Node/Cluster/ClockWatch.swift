@@ -17,11 +17,17 @@ final class ClockWatch: Sendable {
     private let nodes: ClusterNodes
     private let cluster: ClusterView
     private let logger: Logger
+    private let steady: @Sendable () -> Timestamp
     private let skew: Mutex<ClockSkew>
     private let task = Mutex<Task<Void, Never>?>(nil)
     private static let start = ContinuousClock.now
 
-    init(own: NodeID, nodes: ClusterNodes, cluster: ClusterView, logger: Logger) {
+    /// - Parameter steady: the time by which this node stamps.
+    init(
+        own: NodeID, nodes: ClusterNodes, cluster: ClusterView, logger: Logger,
+        steady: @escaping @Sendable () -> Timestamp
+    ) {
+        self.steady = steady
         self.own = own
         self.nodes = nodes
         self.cluster = cluster
@@ -65,7 +71,7 @@ final class ClockWatch: Sendable {
     }
 
     private func ask(_ node: NodeID) async {
-        let (asked, ownTime) = (Self.now(), WallClock.machine())
+        let (asked, ownTime) = (Self.now(), WallClock.now())
         guard case .clock(let time)? = try? await nodes.ask(node, .clock) else { return }
         let now = Self.now()
         skew.withLock {
@@ -82,7 +88,7 @@ final class ClockWatch: Sendable {
             return (before, skew.wrong, skew.useless(at: now), skew.agreeing(at: now), skew.offsets(at: now))
         }
         cluster.set(wrongClocks: wrong, useless: useless, agreeing: agreeing)
-        let step = WallClock.machine().milliseconds - WallClock.now().milliseconds
+        let step = WallClock.now().milliseconds - steady().milliseconds
         if step.magnitude > UInt64(SteadyTime.stepMillisecondsMax) {
             logger.warning(
                 "this machine's clock was set; time goes on as before for some seconds",

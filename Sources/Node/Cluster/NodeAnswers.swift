@@ -82,7 +82,7 @@ struct NodeAnswers: Sendable {
             logControl.set(level)
             return .done
         case .backup(let name): return try await backup.make(name)
-        case .clock: return .clock(WallClock.machine())
+        case .clock: return .clock(WallClock.now())
         case .migrateSession(let session, let user):
             guard let handed = await gateway.migrateSession(session, to: user) else {
                 throw ChatError(.notFound, "the session is not here", field: "session")
