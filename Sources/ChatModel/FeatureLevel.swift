@@ -30,8 +30,8 @@ public struct FeatureLevel: Sendable, Hashable, Comparable, CustomStringConverti
 public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// The cluster's feature level itself, and the command that raises it.
     case levels
-    /// Having a deleted room back: the commands `undeleteRoom` and `purgeRoom`, the fact `keepDeletedSeconds` and the
-    /// row `deletedRoom` that follows from it, and the webhook's kind UNDELETED.
+    /// Having a deleted room back: the commands `undeleteRoom` and `purgeRoom`, the facts `keepDeletedSeconds` and
+    /// `tellsGoneElements`, the row `deletedRoom` that follows, and the webhook's kind UNDELETED.
     case undelete
     /// The actor `moderator`: an operator above every rank.
     case moderators

@@ -16,7 +16,7 @@ public final class ClusterView: Sendable {
         /// Those of them that take no clients.
         var uselessClocks: Set<NodeID> = []
         /// Nodes whose clocks show about what this one's shows, itself among them.
-        var agreeingClocks: Set<NodeID> = []
+        var agreeingClocks: Set<String> = []
         /// This node has the system group's state as of now, or has waited for it for long.
         package var knowsSettings = true
         package var level = FeatureLevel.first
@@ -66,17 +66,15 @@ public final class ClusterView: Sendable {
     /// The nodes whose clocks are too far off the others', and those of them whose clocks misjudge tokens.
     /// - Parameter agreeing: the nodes whose clocks show about what this one's shows, itself among them.
     public func set(wrongClocks: Set<NodeID>, useless: Set<NodeID>, agreeing: Set<NodeID> = []) {
-        let names = Set(wrongClocks.map(\.text))
-        content.withLock { ($0.wrongClocks, $0.uselessClocks, $0.agreeingClocks) = (names, useless, agreeing) }
+        let (wrong, agreeing) = (Set(wrongClocks.map(\.text)), Set(agreeing.map(\.text)))
+        content.withLock { ($0.wrongClocks, $0.uselessClocks, $0.agreeingClocks) = (wrong, useless, agreeing) }
     }
 
     /// Whether the clocks of most listed nodes agree with the own one: what is removed by it can't be had back. A node alone
     /// has nobody to ask; one that does not know yet who is listed waits.
     public var mayRemoveByClock: Bool {
         content.withLock { known in
-            let agreeing = known.nodes.count { node in
-                NodeID(node.server.node).map(known.agreeingClocks.contains) == true
-            }
+            let agreeing = known.nodes.count { known.agreeingClocks.contains($0.server.node) }
             return known.nodes.count == 1 || 2 * agreeing > known.nodes.count
         }
     }

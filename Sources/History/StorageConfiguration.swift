@@ -77,12 +77,12 @@ public struct StorageConfiguration: Sendable {
 
     public init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
 
-    /// The oldest times that are visible now: a message is, while its age is not more than its life.
-    /// The rows that need not be kept: none while it is not known whether the clock is right.
+    /// The times before which rows need not be kept: none goes while it is not known whether the clock is right.
     func removalCutoffs() -> HistoryCutoffs {
         removesExpired() ? cutoffs() : HistoryCutoffs(Timestamp(0), standardDays: 0)
     }
 
+    /// The oldest times that are visible now: a message is, while its age is not more than its life.
     func cutoffs(room: Timestamp? = nil) -> HistoryCutoffs {
         HistoryCutoffs(now(), standardDays: retentionDays, room: room)
     }

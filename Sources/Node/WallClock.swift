@@ -30,7 +30,7 @@ final class SteadyTime: Sendable {
     /// For so long a longer one is not followed.
     static let doubtMilliseconds: Int64 = 15_000
 
-    /// The clock's distance to one that nobody sets; nil before the first look.
+    /// The clock's distance to one that nobody sets; `Int64.min` before the first look.
     private let distance = Atomic<Int64>(.min)
     /// Since when the clock has another distance; 0: it has not.
     private let doubtedAt = Atomic<Int64>(0)

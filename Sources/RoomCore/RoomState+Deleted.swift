@@ -18,7 +18,7 @@ extension RoomState {
     public var isKeptDeleted: Bool { @inline(never) get { deleted != nil } }
 
     /// The room ends like one that is closed, and stays aside. People, transient elements and slow mode's times
-    /// go, the elements in a 320, for whoever goes on from a `since` of before when the room is back; posts are remembered, for history has them, and so is what was held: a repeat of its send is no new message
+    /// go; posts are remembered, for history has them, and so is what was held: a repeat of its send is no new message
     /// once the room is back.
     mutating func keepDeleted(for command: Command, _ outcome: inout Outcome) {
         for element in queue.transientElements { drop(element.key, &outcome) }

@@ -133,7 +133,8 @@ extension RoomState {
     {
         try requireServer(command.actor)
         guard let incarnation else { throw ChatError(.notFound, "there is no room \(room)") }
-        // Before the webhook's debt of this life is closed: it gets their 320, too.
+        // A 320 tells those who go on from a `since` of before when the room is back. The webhook gets it, too, so it comes
+        // before the debt of this life is closed.
         if command.facts.keepDeletedSeconds > 0, command.facts.tellsGoneElements {
             removeElements(queue.transientElements, for: command, &outcome)
         }

@@ -179,7 +179,7 @@ extension RoomActor {
         case .message(let request):
             try requireReached(visitor)
             read(call, visitor) { room, reader throws(ChatError) in
-                .message(MessageResult(message: try await room.shownMessage(request.messageID, for: reader)))
+                .message(MessageResult(message: try await room.message(request.messageID, for: reader)))
             }
         case .search(let request):
             try requireManager(visitor.user)

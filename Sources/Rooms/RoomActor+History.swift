@@ -104,7 +104,7 @@ extension RoomActor {
         }
     }
 
-    /// One kept message of this room, from the tail or from storage. Throws 404 for anything else.
+    /// One kept message of this room, from the tail or from storage. Throws 404 for anything else, and for one that has expired.
     func message(_ messageID: String, for reader: HistoryReader? = nil) async throws(ChatError) -> Message {
         let missing = ChatError(.notFound, "there is no message \(messageID) in \(id)", field: "messageId")
         guard case .kept(let incarnation, let seq)? = MessageID.parse(messageID), incarnation == state.incarnation
@@ -120,14 +120,5 @@ extension RoomActor {
         }
         guard let message = try? HistoryCodec.decode(row.payload) else { throw missing }
         return mindingRecalls(message, since: erasures)
-    }
-
-    /// The same for somebody who is here.
-    func shownMessage(_ messageID: String, for reader: HistoryReader) async throws(ChatError) -> Message {
-        let message = try await message(messageID, for: reader)
-        guard message.time >= visibleSince else {
-            throw ChatError(.notFound, "the message \(messageID) has expired", field: "messageId")
-        }
-        return message
     }
 }

@@ -59,7 +59,7 @@ final class FirstOutcome: Sendable {
         waiting?.resume(returning: outcome)
     }
 
-    /// To be called once.
+    /// Returns the first one, now or when it comes. One caller may wait.
     func value() async -> ForwardOutcome {
         await withCheckedContinuation { continuation in
             let outcome = phase.withLock { phase -> ForwardOutcome? in

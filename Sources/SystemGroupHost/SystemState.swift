@@ -77,25 +77,24 @@ public struct SystemState: Sendable {
         if case .nonce = entry.command { return (use(nonce: entry.key ?? ""), nil) }
         if let key = entry.key {
             if case .finish(let answer) = entry.command {
-                calls.finish(key, answer: answer)
+                self[keyPath: Self.ledger(of: key)].finish(key, answer: answer)
                 return (.done, nil)
             }
-            let isOfNode = key.hasPrefix(CallLedger.nodePrefix)
-            if let known = (isOfNode ? nodeCalls : calls).result(of: key) { return (known, nil) }
+            if let known = self[keyPath: Self.ledger(of: key)].result(of: key) { return (known, nil) }
             if case .begin = entry.command {
-                calls.remember(key, .begun, at: time)
+                self[keyPath: Self.ledger(of: key)].remember(key, .begun, at: time)
                 return (.done, nil)
             }
         }
         let (result, change) = perform(entry.command, index: index)
         if let key = entry.key, !result.isRefusal {
-            if key.hasPrefix(CallLedger.nodePrefix) {
-                nodeCalls.remember(key, result, at: time)
-            } else {
-                calls.remember(key, result, at: time)
-            }
+            self[keyPath: Self.ledger(of: key)].remember(key, result, at: time)
         }
         return (result, change)
+    }
+
+    private static func ledger(of key: String) -> WritableKeyPath<SystemState, CallLedger> {
+        key.hasPrefix(CallLedger.nodePrefix) ? \.nodeCalls : \.calls
     }
 
     private mutating func use(nonce: String) -> SystemResult {

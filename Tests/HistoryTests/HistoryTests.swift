@@ -113,7 +113,7 @@ import Testing
         _ = try await storage.checkpoint()
         shard.clock.now = noon.adding(seconds: 12 * 86_400)
         try await storage.removeExpiredFiles()
-        // What comes meanwhile is kept, too, though this clock says that it has expired.
+        // Rows that come meanwhile are kept, too, though this clock says that they have expired.
         storage.write([row(2)], applied: 2)
         _ = try await storage.checkpoint()
         #expect(try await storage.page(HistoryQuery(incarnation: life)).rows.isEmpty)

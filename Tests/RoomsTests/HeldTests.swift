@@ -63,7 +63,7 @@ import Wire
             let refused = try await hosted.ask(hosted.send("ann", "iffy more"))[0]
             #expect(throws: ChatError.self) { try refused.get() }
             if case .failure(let error) = refused { #expect(error.code == .tooOften && error.retryAfterMs != nil) }
-            // What need not wait comes through, and others have their own share.
+            // A message that need not wait comes through, and others have their own share.
             guard case .send(let sent) = try await hosted.ask(hosted.send("ann", "plain"))[0].get() else {
                 throw ChatError(.internal, "not sent")
             }

@@ -17,7 +17,7 @@ private final class Observed: Sendable {
     let changes = Mutex<[SystemChange]>([])
 }
 
-/// What becomes of commands that a node takes to the leader.
+/// The fate of commands that a node takes to the leader.
 private enum Forwarding {
     case answered
     /// The leader stands still.

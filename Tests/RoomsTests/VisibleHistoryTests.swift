@@ -52,8 +52,14 @@ import Wire
             for name in ["one", "two"] { _ = try await hosted.ask(try hosted.send("ann", name)) }
             hours.withLock { $0 = 30 }
             _ = try await hosted.ask(try hosted.send("ann", "three"))
-            #expect(texts(try await hosted.history()) == ["one", "two", "three"])
+            let all = try await hosted.history()
+            #expect(texts(all) == ["one", "two", "three"])
             try await set(1, hosted)
+            // By their IDs, too: what quotes, copies or recalls a message asks for it so.
+            for message in all {
+                let found = try? await hosted.calls.message(message.messageID, in: HostedRooms.room)
+                #expect(texts(found.map { [$0] }) == (message == all.last ? ["three"] : []))
+            }
             #expect(texts(try await hosted.history()) == ["three"])
             #expect(texts(try await entered(hosted, "bob").missed) == ["three"])
             // A viewer who resumes from before the visible messages learns that some are gone.

@@ -92,6 +92,16 @@ struct SystemStateTests {
         #expect(state.apply(.begin, at: 7, key: "b") == .done)
     }
 
+    @Test func `a caller's key that looks like a node's own is a key like others`() {
+        var state = SystemState()
+        let key = CallLedger.nodePrefix + "1"
+        #expect(state.apply(.begin, at: 1, key: key) == .done)
+        #expect(state.apply(.begin, at: 2, key: key) == .begun)
+        #expect(state.apply(.finish(answer: [1]), at: 3, key: key) == .done)
+        state = SystemState(restoring: state.snapshot(appliedIndex: 3))
+        #expect(state.apply(.begin, at: 4, key: key) == .answered([1]))
+    }
+
     @Test func `of more calls than are remembered the oldest is forgotten`() {
         var state = SystemState()
         for number in 0..<CallLedger.callsMaxDefault { state.apply(.begin, at: 1, key: "\(number)") }

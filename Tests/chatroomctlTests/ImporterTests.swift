@@ -129,7 +129,7 @@ import Testing
         #expect(cluster.calls.first == "GET /v1/rooms/old")
     }
 
-    /// Where there are more than a batch, the message after it is what sends it.
+    /// A full batch is sent by the message after it.
     @Test(arguments: [1, 2, 64, 99, 100], [100, 250])
     func `a message that is refused is named by its line, and all before it are kept`(
         place: Int, count: Int

@@ -36,6 +36,7 @@ struct MediaTransfer: Sendable {
 
     private static let triesMax = 3
     private static let waitMillisecondsMax: Int64 = 5_000
+
     /// Sends until the server has all of it. A place takes content once: after a sending that broke off, "sent already" is the
     /// answer that was lost.
     /// - Parameter gateway: where a further try of a place at a gateway goes: the node may be gone.
