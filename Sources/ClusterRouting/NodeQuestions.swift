@@ -28,9 +28,9 @@ package final class NodeQuestions: Sendable {
         case .backup: .seconds(4 * 3600)
         // A session waits for its place; without an answer it gets it anyway.
         case .mediaUses: .seconds(2)
-        // All nodes are asked at once, and a caller waits: one that stands still is named as missing.
+        // All nodes are asked at once: one that stands still is named as missing.
         case .status, .figures, .roomCount, .shards, .lanes, .sessions, .sessionPage, .slowSessions, .endSessions,
-            .endSession, .direct, .broadcast:
+            .endSession, .direct, .broadcast, .reach:
             .seconds(2)
         // A session that is handed over later than this is lost. Mostly the link to a node that hangs has ended before,
         // and with it the question.

@@ -17,6 +17,10 @@ public final class ClusterView: Sendable {
         var uselessClocks: Set<NodeID> = []
         /// Nodes whose clocks show about what this one's shows, itself among them.
         var agreeingClocks: Set<String> = []
+        /// Nodes that reach more of the cluster than this one.
+        package var reachingMore: Set<String> = []
+        /// Nodes that reach less of it.
+        package var reachingFewer: Set<String> = []
         /// This node has the system group's state as of now, or has waited for it for long.
         package var knowsSettings = true
         package var level = FeatureLevel.first
@@ -68,6 +72,12 @@ public final class ClusterView: Sendable {
     public func set(wrongClocks: Set<NodeID>, useless: Set<NodeID>, agreeing: Set<NodeID> = []) {
         let (wrong, agreeing) = (Set(wrongClocks.map(\.text)), Set(agreeing.map(\.text)))
         content.withLock { ($0.wrongClocks, $0.uselessClocks, $0.agreeingClocks) = (wrong, useless, agreeing) }
+    }
+
+    /// The nodes that reach more of the cluster than this one, and those that reach less of it.
+    public func set(reachingMore: Set<NodeID>, reachingFewer: Set<NodeID>) {
+        let (more, fewer) = (Set(reachingMore.map(\.text)), Set(reachingFewer.map(\.text)))
+        content.withLock { ($0.reachingMore, $0.reachingFewer) = (more, fewer) }
     }
 
     /// Whether the clocks of most listed nodes agree with the own one: what is removed by it can't be had back. A node alone

@@ -26,11 +26,14 @@ package struct GroupKeeper {
             own: own, membership: log.membership, isSettled: !log.isTransferring, peers: log.peerStatuses,
             placement: placement, complete: replicas.complete(of: log.membership.voters, in: log.term),
             nodes: known.nodes,
-            deadSince: known.deadSince, wrongClocks: known.wrongClocks)
+            deadSince: known.deadSince, wrongClocks: known.wrongClocks, reachingMore: known.reachingMore,
+            reachingFewer: known.reachingFewer)
         do throws(RaftError) {
             switch reconciler.next(view, now: ClusterView.ticks()) {
             case .change(let change)?: try log.change(change)
-            case .transferLeadership(let server)? where mayHandOver: try log.transferLeadership(to: server)
+            // The sessions of a node that is not reached here are in their grace: its lanes announce them to the heir.
+            case .transferLeadership(let server)? where mayHandOver || known.reachingMore.contains(server.node):
+                try log.transferLeadership(to: server)
             case .transferLeadership, nil: break
             }
         } catch {

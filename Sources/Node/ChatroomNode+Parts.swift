@@ -19,6 +19,7 @@ extension ChatroomNode {
         let common: Common
         let system: SystemGroup
         let membership: NodeMembership
+        let reach: ReachWatch
         let gossip: ClusterGossip?
         let audit: AuditFile
         let auditRecorder: AuditRecorder
@@ -86,7 +87,10 @@ extension ChatroomNode {
                 refusesPrivateAddresses: configuration.refusesPrivateCallbacks)
         }
         return Parts(
-            common: common, system: system, membership: membership, gossip: links.withLock { $0?.gossip },
+            common: common, system: system, membership: membership,
+            reach: ReachWatch(
+                own: configuration.node, nodes: common.nodes, cluster: common.cluster, system: system, logger: logger),
+            gossip: links.withLock { $0?.gossip },
             audit: audit, auditRecorder: AuditRecorder(node: configuration.node, file: audit), calls: calls,
             media: media,
             rooms: RoomHost(
@@ -177,7 +181,7 @@ extension ChatroomNode {
             startedAt: parts.startedAt,
             backup: NodeBackup(
                 configuration, rooms: parts.rooms, system: parts.system, cluster: parts.common.identity),
-            recent: recent, media: parts.media, keys: keys)
+            recent: recent, media: parts.media, keys: keys, reach: parts.reach)
         parts.common.nodes.use { await answers.answer($0) }
     }
 
@@ -196,6 +200,8 @@ extension ChatroomNode {
             own: configuration.node, nodes: nodes, cluster: parts.common.cluster, logger: logger,
             steady: parts.common.steady)
         try await services.start(stop: { await clocks.stop() }) { clocks.start() }
+        let reach = parts.reach
+        try await services.start(stop: { await reach.stop() }) { reach.start() }
         let callbacks = parts.callbacks
         try await services.open(close: { await $0.stop() }) {
             SanctionTeller(

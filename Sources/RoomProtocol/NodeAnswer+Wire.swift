@@ -93,6 +93,9 @@ struct WiredAnswer: WireMessage {
             19, "devices", { if case .devices(let news) = current { news } else { nil } },
             { read = .success(.devices($0)) })
         try walker.choice(
+            20, "reach", { if case .reach(let news) = current { news } else { nil } },
+            { read = .success(.reach($0)) })
+        try walker.choice(
             30, "mediaUses", { if case .mediaUses(let use) = current { use } else { nil } },
             { read = .success(.mediaUses($0)) })
         try walker.choice(

@@ -148,6 +148,8 @@ struct WiredQuestion: WireMessage {
             30, "figures", { if case .figures = current { Empty() } else { nil } }, { (_: Empty) in known = .figures })
         try walker.choice(
             31, "devices", { if case .devices(let news) = current { news } else { nil } }, { known = .devices($0) })
+        try walker.choice(
+            32, "reach", { if case .reach(let news) = current { news } else { nil } }, { known = .reach($0) })
         read = known
     }
 }

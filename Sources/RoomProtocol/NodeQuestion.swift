@@ -73,6 +73,8 @@ public enum NodeQuestion: Sendable, Equatable {
     case mediaUses(UploadUse)
     /// Asks for users' sessions at the node, and tells it of those at the asking one.
     case devices(DeviceNews)
+    /// Tells which listed nodes the asking node does not reach; answered with the same of the node.
+    case reach(ReachNews)
     /// A question of a later version: answered with an error.
     case unknown
 }
@@ -100,6 +102,7 @@ public enum NodeAnswer: Sendable, Equatable {
     case clock(Timestamp)
     case bytes([UInt8])
     case devices(DeviceNews)
+    case reach(ReachNews)
     case mediaUses(UploadUse)
     /// To `transfer`, `keepAudit`, `setLogLevel` and `discardBackup`.
     case done

@@ -21,11 +21,15 @@ public struct GroupView: Sendable {
     public var deadSince: [String: UInt64]
     /// Nodes that are not to lead, because of their clocks.
     public var wrongClocks: Set<String>
+    /// Nodes that reach more of the cluster than the leader's.
+    public var reachingMore: Set<String>
+    /// Nodes that reach less of it.
+    public var reachingFewer: Set<String>
 
     public init(
         own: ServerID, membership: GroupMembership, isSettled: Bool, peers: [PeerStatus], placement: GroupPlacement,
         complete: Set<ServerID>, nodes: [PlacementNode], deadSince: [String: UInt64],
-        wrongClocks: Set<String> = []
+        wrongClocks: Set<String> = [], reachingMore: Set<String> = [], reachingFewer: Set<String> = []
     ) {
         self.own = own
         self.membership = membership
@@ -36,6 +40,8 @@ public struct GroupView: Sendable {
         listed = Dictionary(nodes.map { ($0.server.node, $0) }) { _, last in last }
         self.deadSince = deadSince
         self.wrongClocks = wrongClocks
+        self.reachingMore = reachingMore
+        self.reachingFewer = reachingFewer
     }
 
     func peer(_ server: ServerID) -> PeerStatus? { peers.first { $0.id == server } }

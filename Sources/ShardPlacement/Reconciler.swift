@@ -150,7 +150,9 @@ public struct Reconciler: Sendable {
     // MARK: Leadership
 
     private mutating func noteStability(of preferred: ServerID?, _ view: GroupView, now: UInt64) {
-        guard let preferred, preferred != view.own, view.couldLead(preferred) else { return stable = nil }
+        guard let preferred, preferred != view.own, view.couldLead(preferred),
+            !view.reachingFewer.contains(preferred.node)
+        else { return stable = nil }
         if stable?.server != preferred { stable = (preferred, now) }
     }
 
@@ -158,6 +160,8 @@ public struct Reconciler: Sendable {
         func canLead(_ server: ServerID) -> Bool {
             server != view.own && view.couldLead(server)
         }
+        // Clients of a node that this one does not reach are deaf to what it leads, wherever the group belongs.
+        if let heir = wanted.first(where: { canLead($0) && view.reachingMore.contains($0.node) }) { return heir }
         if wanted.contains(view.own) {
             guard let stable, now >= stable.since &+ configuration.stableTicks, canLead(stable.server) else {
                 return nil
@@ -168,6 +172,7 @@ public struct Reconciler: Sendable {
         // is nobody to wait for.
         let missing = wanted.filter { !view.membership.voters.contains($0) }
         guard missing.isEmpty || (view.isToLeave(view.own) && missing.allSatisfy(view.isDead)) else { return nil }
-        return wanted.first(where: canLead)
+        let heirs = wanted.filter(canLead)
+        return heirs.first { !view.reachingFewer.contains($0.node) } ?? heirs.first
     }
 }

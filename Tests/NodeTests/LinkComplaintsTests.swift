@@ -37,6 +37,33 @@ import Testing
         #expect(try said(crowd + crowd).allSatisfy { !$0 })
     }
 
+    @Test func `a node that is not reached for ten seconds is a complaint once, until it is reached`() throws {
+        let (start, node) = (ContinuousClock.now, try #require(NodeID("a")))
+        var complaints = LinkComplaints()
+        func isSaid(_ second: Int) -> Bool {
+            complaints.noteUnreached(node, LinkError(.timedOut, "silent"), at: start + .seconds(second))
+        }
+        #expect([0, 5, 9, 10, 11, 500].map(isSaid) == [false, false, false, true, false, false])
+        complaints.noteUp(node)
+        // Calls that cross with the connection that stays.
+        #expect([501, 520].map(isSaid) == [false, false])
+        #expect(complaints.noteDown(node, at: start + .seconds(600))?.message == "silent")
+        #expect([601, 609, 610].map(isSaid) == [false, false, true])
+        complaints.noteUp(node)
+        #expect(complaints.noteDown(node, at: start + .seconds(700)) == nil, "this node has ended it")
+    }
+
+    @Test func `a crowd of names that are not reached does not grow the memory`() throws {
+        var complaints = LinkComplaints()
+        let now = ContinuousClock.now
+        for number in 0..<2 * LinkComplaints.kindsMax {
+            let other = try #require(NodeID("n\(number)"))
+            _ = complaints.noteUnreached(other, LinkError(.closed, "gone"), at: now)
+        }
+        let last = try #require(NodeID("n\(2 * LinkComplaints.kindsMax - 1)"))
+        #expect(complaints.noteDown(last, at: now) == nil)
+    }
+
     @Test func `another node, another code and nobody in particular are complaints of their own`() throws {
         let given = [
             Complaint(node: "a"), Complaint(node: "b"), Complaint(node: "a", code: .version), Complaint(), Complaint(),

@@ -20,6 +20,8 @@ import Testing
         var draining: Set<String> = []
         var removed: Set<String> = []
         var wrongClocks: Set<String> = []
+        var reachingMore: Set<String> = []
+        var reachingFewer: Set<String> = []
         var isSettled = true
         var reconciler = Reconciler(.quick)
 
@@ -48,7 +50,8 @@ import Testing
                     placement: GroupPlacement(
                         ranking: ranking.map(Self.id), voterCount: voterCount, learners: Set(following.map(Self.id))),
                     complete: Set((ranking + members).filter { !incomplete.contains($0) }.map(Self.id)),
-                    nodes: Array(listed.values), deadSince: dead, wrongClocks: wrongClocks),
+                    nodes: Array(listed.values), deadSince: dead, wrongClocks: wrongClocks,
+                    reachingMore: reachingMore, reachingFewer: reachingFewer),
                 now: now)
         }
     }
@@ -64,6 +67,47 @@ import Testing
         group.wrongClocks = []
         #expect(group.next(1_001) == nil)
         #expect(group.next(1_101) == .transferLeadership(to: id("a")), "10 s after it has become right")
+    }
+
+    @Test func `a leader hands over at once to a voter that reaches more of the cluster, and again a while later`() {
+        var group = Group()
+        group.voters = ["a", "b", "c"]
+        #expect(group.next(0) == nil)
+        group.reachingMore = ["c", "d"]
+        #expect(group.next(10) == .transferLeadership(to: id("c")), "d is no voter")
+        #expect(group.next(20) == nil)
+        #expect(group.next(110) == .transferLeadership(to: id("c")))
+    }
+
+    @Test func `a voter that reaches more but is behind does not get the leadership`() {
+        var group = Group()
+        group.voters = ["a", "b", "c"]
+        group.reachingMore = ["c"]
+        group.behind = ["c"]
+        #expect(group.next(10) == nil)
+        group.reachingMore = ["b", "c"]
+        #expect(group.next(20) == .transferLeadership(to: id("b")))
+    }
+
+    @Test func `the preferred leader does not get the leadership back while it reaches less`() {
+        var group = Group()
+        group.own = id("c")
+        group.voters = ["a", "b", "c"]
+        group.reachingFewer = ["a", "b"]
+        #expect(group.next(0) == nil && group.next(1_000) == nil)
+        group.reachingFewer = ["b"]
+        #expect(group.next(1_001) == nil)
+        #expect(group.next(1_101) == .transferLeadership(to: id("a")))
+    }
+
+    @Test func `a leader that has to go prefers an heir that does not reach less, but goes in any case`() {
+        var group = Group()
+        group.own = id("d")
+        group.voters = ["a", "b", "c", "d"]
+        group.reachingFewer = ["a"]
+        #expect(group.next(0) == .transferLeadership(to: id("b")))
+        group.reachingFewer = ["a", "b", "c"]
+        #expect(group.next(1_000) == .transferLeadership(to: id("a")))
     }
 
     @Test func `a group of one grows to three, first by learners`() {

@@ -43,10 +43,12 @@ public final class ClusterStory: Sendable {
         case lostNode
         /// Leadership of shards is handed over again and again, as an operator does.
         case transfer
+        /// Two nodes do not reach each other for long, while a third reaches both: everybody is served meanwhile.
+        case longCut
     }
 
     /// All nodes run and their clients reach them meanwhile: they answer what they are asked, be it with a refusal.
-    static let answeringFaults: Set<Fault> = [.isolate, .cut, .cutOneWay, .flap, .reset, .loss]
+    static let answeringFaults: Set<Fault> = [.isolate, .cut, .cutOneWay, .flap, .reset, .loss, .longCut]
 
     /// Nothing gets lost by these, so that nothing is to be repaired after them.
     static let losslessFaults: Set<Fault> = [.transfer]

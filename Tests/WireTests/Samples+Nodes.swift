@@ -206,9 +206,11 @@ extension Samples {
             .mediaHas(mediaFile(), size: int64(), isThorough: bool()),
             .mediaUse(user(), bytes: int64()), .mediaLink(mediaFile(), to: room()),
             .mediaUses(uploadUse()),
-            .devices(deviceNews()),
+            .devices(deviceNews()), .reach(reachNews()),
         ]
     }
+
+    mutating func reachNews() -> ReachNews { ReachNews(node: node(), unreached: list { $0.node() }) }
 
     mutating func uploadUse() -> UploadUse {
         var counts: [NodeID: Int64] = [:]
@@ -305,7 +307,7 @@ extension Samples {
                     node: node(), version: text(), level: FeatureLevel(int(1...9)), gateways: list { $0.text() },
                     leads: list { ShardID(UInt16($0.int(0...65_535))) }, stats: stats, tokenKeys: maybe { $0.text() })),
             .sessions([session], next: maybe { $0.text() }), .count(int(0...1000)), .lanes([lane]), .shards([shard]),
-            .audit([audit]), .done, .clock(time()), .devices(deviceNews()),
+            .audit([audit]), .done, .clock(time()), .devices(deviceNews()), .reach(reachNews()),
             .mediaUses(uploadUse()),
             .session(handedSession()), .figures(nodeFigures()),
             .backup(

@@ -70,16 +70,25 @@ final class ClusterLinks: Sendable {
         switch event {
         // Those with a node that was taken out and runs on last for a moment each.
         case .up(let node, _, _, _):
+            complaints.noteUp(node)
             let isOut = complaints.isOut(node, at: .now)
             logger.log(level: isOut ? .debug : .info, "link is up", metadata: ["peer": "\(node)"])
         case .down(let node):
             let isOut = complaints.isOut(node, at: .now)
-            logger.log(level: isOut ? .debug : .warning, "link is down", metadata: ["peer": "\(node)"])
+            var metadata: Logger.Metadata = ["peer": "\(node)"]
+            metadata["error"] = complaints.noteDown(node, at: .now).map { "\($0)" }
+            logger.log(level: isOut ? .debug : .warning, "link is down", metadata: metadata)
         case .failed(let node, let error):
             let metadata: Logger.Metadata = ["peer": "\(node?.text ?? "?")", "code": "\(error.code.rawValue)"]
             switch error.code {
             // An error that passes by itself, and is tried again.
-            case .closed, .timedOut, .duplicate: logger.debug("link: \(error)", metadata: metadata)
+            case .closed, .timedOut:
+                if let node, complaints.noteUnreached(node, error, at: .now) {
+                    logger.warning("a node is not reached: \(error)", metadata: metadata)
+                } else {
+                    logger.debug("link: \(error)", metadata: metadata)
+                }
+            case .duplicate: logger.debug("link: \(error)", metadata: metadata)
             case .malformed, .version, .level, .cluster, .identity, .proof, .removed, .shards:
                 guard complaints.admit(node, error.code, at: .now) else { return }
                 logger.warning("link: \(error)", metadata: metadata)

@@ -18,6 +18,19 @@ struct LinkComplaints {
     /// ago may know of the removal, and not yet of the return.
     static let patience = Duration.seconds(5)
 
+    /// For so long a node is called before it is worth a line that it is not reached: others have to start, too.
+    static let outagePatience = Duration.seconds(10)
+
+    /// A node that this one calls, or is connected to.
+    private struct Peer {
+        /// nil: it is reached.
+        var unreachedSince: ContinuousClock.Instant?
+        var isSaid = false
+        /// The end of the last connection or call that ended by itself.
+        var error: LinkError?
+    }
+
+    private var peers: [NodeID: Peer] = [:]
     private var saidAt: [Kind: ContinuousClock.Instant] = [:]
     /// When nodes that were taken out called first and last.
     private var removed: [NodeID: (first: ContinuousClock.Instant, last: ContinuousClock.Instant)] = [:]
@@ -34,6 +47,31 @@ struct LinkComplaints {
         }
         saidAt[kind] = now
         return true
+    }
+
+    /// A connection to the node, or a call to it, has ended by itself.
+    /// - Returns: whether to say that the node is not reached: once, until it is.
+    mutating func noteUnreached(_ node: NodeID, _ error: LinkError, at now: ContinuousClock.Instant) -> Bool {
+        guard peers[node] != nil || peers.count < Self.kindsMax else { return false }
+        var peer = peers[node] ?? Peer(unreachedSince: now)
+        peer.error = error
+        let isDue = !peer.isSaid && (peer.unreachedSince.map { now - $0 >= Self.outagePatience } ?? false)
+        if isDue { peer.isSaid = true }
+        peers[node] = peer
+        return isDue
+    }
+
+    /// The node is reached.
+    mutating func noteUp(_ node: NodeID) {
+        guard peers[node] != nil || peers.count < Self.kindsMax else { return }
+        peers[node] = Peer()
+    }
+
+    /// The node is not reached any more.
+    /// - Returns: the reason, if the connection has ended by itself.
+    mutating func noteDown(_ node: NodeID, at now: ContinuousClock.Instant) -> LinkError? {
+        peers[node]?.unreachedSince = now
+        return peers[node]?.error
     }
 
     /// Whether one of the two was taken out of the cluster, as was said on a link to that node lately.

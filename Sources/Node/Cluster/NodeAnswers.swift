@@ -20,6 +20,7 @@ struct NodeAnswers: Sendable {
     let recent: RecentFigures
     let media: MediaHost
     let keys: TokenKeys
+    let reach: ReachWatch
 
     func answer(_ question: NodeQuestion) async -> Result<NodeAnswer, ChatError> {
         do throws(ChatError) {
@@ -89,6 +90,7 @@ struct NodeAnswers: Sendable {
             }
             return .session(handed)
         case .devices(let news): return .devices(gateway.hear(news))
+        case .reach(let news): return .reach(reach.hear(news))
         case .discardBackup(let name):
             try await backup.discard(name)
             return .done

@@ -1,0 +1,107 @@
+import ChatModel
+import ClusterRouting
+import GroupDriver
+import Logging
+import NodeLinkCore
+import RoomProtocol
+import Synchronization
+import SystemGroupHost
+
+/// Tells the nodes that this one reaches whom it does not reach, hears the same of them, and says to whoever leads groups
+/// here who reaches more of the cluster.
+final class ReachWatch: Sendable {
+    private static let interval = Duration.seconds(1)
+    private static let start = ContinuousClock.now
+
+    private let own: NodeID
+    private let nodes: ClusterNodes
+    private let cluster: ClusterView
+    private let system: SystemGroup
+    private let logger: Logger
+    private let reach: Mutex<ClusterReach>
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    init(own: NodeID, nodes: ClusterNodes, cluster: ClusterView, system: SystemGroup, logger: Logger) {
+        self.own = own
+        self.nodes = nodes
+        self.cluster = cluster
+        self.system = system
+        self.logger = logger
+        reach = Mutex(ClusterReach(own: own))
+    }
+
+    /// Begins to look, until `stop`.
+    func start() {
+        let task = Task { [self] in
+            var former: Set<NodeID> = []
+            while !Task.isCancelled {
+                let unreached = look()
+                // Once more when it reaches all again.
+                if !unreached.isEmpty || !former.isEmpty { await tellAll() }
+                former = unreached
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+        self.task.withLock { $0 = task }
+    }
+
+    func stop() async {
+        let task = task.withLock { $0 }
+        task?.cancel()
+        await task?.value
+    }
+
+    /// A node has told whom it does not reach.
+    /// - Returns: the nodes that this one does not reach.
+    func hear(_ news: ReachNews) -> ReachNews {
+        let (listed, reached) = (listed, nodes.reached)
+        return reach.withLock { reach in
+            reach.note(news.node, unreached: Set(news.unreached), listed: listed, at: Self.now())
+            return ReachNews(node: own, unreached: listed.subtracting(reached).subtracting([own]).sorted())
+        }
+    }
+
+    private var listed: Set<NodeID> { Set(system.nodes.map(\.node)) }
+
+    /// A clock that never goes back, in milliseconds.
+    private static func now() -> UInt64 {
+        let start = start
+        return UInt64((ContinuousClock.now - start) / .milliseconds(1))
+    }
+
+    private func look() -> Set<NodeID> {
+        let (listed, reached) = (listed, nodes.reached)
+        let (before, now, unreached) = reach.withLock { reach in
+            let before = reach.reachingMore
+            reach.look(listed: listed, reached: reached, at: Self.now())
+            return (before, reach, reach.unreached)
+        }
+        cluster.set(reachingMore: now.reachingMore, reachingFewer: now.reachingFewer)
+        if before.isEmpty, !now.reachingMore.isEmpty {
+            logger.warning(
+                "this node does not reach nodes that others reach; it hands what it leads to those",
+                metadata: [
+                    "unreached": "\(unreached.sorted().map(\.text).joined(separator: ", "))",
+                    "others": "\(now.reachingMore.sorted().map(\.text).joined(separator: ", "))",
+                ])
+        } else if !before.isEmpty, now.reachingMore.isEmpty {
+            logger.notice("this node reaches as many nodes as the others again")
+        }
+        return unreached
+    }
+
+    private func tellAll() async {
+        let questions = nodes.reached.map { node in Task { [self] in await tell(node) } }
+        for question in questions { await question.value }
+    }
+
+    private func tell(_ node: NodeID) async {
+        let unreached = reach.withLock { $0.unreached }.sorted()
+        guard
+            case .reach(let news)? = try? await nodes.ask(node, .reach(ReachNews(node: own, unreached: unreached))),
+            news.node == node
+        else { return }
+        let listed = listed
+        reach.withLock { $0.note(node, unreached: Set(news.unreached), listed: listed, at: Self.now()) }
+    }
+}
