@@ -64,7 +64,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// from it.
     case owedRows
     /// Messages that a deleted room owes the webhook are delivered: the fact `owesPast`, and the life in the events that
-    /// are owed.
+    /// are owed; and the count of what was forgotten in what was delivered.
     case owedPast
     /// Lives of history: the setting `historyDays` of a room, and files of other lives than the standard one.
     case lives

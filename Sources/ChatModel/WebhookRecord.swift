@@ -12,6 +12,9 @@ public struct WebhookRecord: Sendable, Hashable {
     public var events: [RoomLifeEvent] = []
     /// How many older ones, and reports, were forgotten at their bounds, or with their room.
     public var forgotten: Int64 = 0
+    /// How many of these the webhook has been told of. Both only grow while anything is owed, so that a delivery that is written
+    /// down twice counts once.
+    public var toldForgotten: Int64 = 0
     /// The log entry of the first report that has not been delivered; 0: all are.
     public var firstReport: UInt64 = 0
     /// The log entry of the first `.owedHeld` row; 0: there is none.
@@ -24,7 +27,9 @@ public struct WebhookRecord: Sendable, Hashable {
 
     public init() {}
 
-    public var isEmpty: Bool { firstSeq == 0 && events.isEmpty && forgotten == 0 && firstReport == 0 && firstHeld == 0 }
+    public var isEmpty: Bool {
+        firstSeq == 0 && events.isEmpty && forgotten <= toldForgotten && firstReport == 0 && firstHeld == 0
+    }
 }
 
 /// That a room was opened or closed, or a message held, which has no seq of its own.
@@ -79,11 +84,17 @@ public struct WebhookProgress: Sendable, Hashable {
     public var time: Timestamp
     /// Openings, closings and reports up to this log entry are delivered; 0: none were.
     public var eventIndex: UInt64
+    /// ``WebhookRecord/forgotten`` as it was told; nil: a leader of before has told all with the first event.
+    public var forgotten: Int64?
 
-    public init(incarnation: Incarnation, seq: UInt64 = 0, time: Timestamp = Timestamp(0), eventIndex: UInt64 = 0) {
+    public init(
+        incarnation: Incarnation, seq: UInt64 = 0, time: Timestamp = Timestamp(0), eventIndex: UInt64 = 0,
+        forgotten: Int64? = nil
+    ) {
         self.incarnation = incarnation
         self.seq = seq
         self.time = time
         self.eventIndex = eventIndex
+        self.forgotten = forgotten
     }
 }

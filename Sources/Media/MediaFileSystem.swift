@@ -102,17 +102,22 @@ enum MediaFileSystem {
     @discardableResult
     static func removeFolder(_ path: String) -> Bool { rmdir(path) == 0 }
 
-    /// The names in a folder; none when it can't be read.
-    static func names(in path: String) -> [String] {
-        guard let folder = opendir(path) else { return [] }
+    /// The names in a folder, as many as can be read.
+    static func names(in path: String) -> [String] { list(path).names }
+
+    /// The names in a folder, and the error at which they end.
+    static func list(_ path: String) -> (names: [String], error: Int32) {
+        guard let folder = opendir(path) else { return ([], errno) }
         defer { closedir(folder) }
         var names: [String] = []
-        while let entry = readdir(folder) {
+        while true {
+            // The end is no error, and looks like one but for this.
+            errno = 0
+            guard let entry = readdir(folder) else { return (names.sorted(), errno) }
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             if name != ".", name != ".." { names.append(name) }
         }
-        return names.sorted()
     }
 }

@@ -128,14 +128,34 @@ public final class MediaStore: Sendable {
         let (source, folder) = (incomingPath(transfer), "\(path)/\(name.folder)")
         let outer = folder.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         let file = "\(path)/\(name.path)"
+        let wasThere = sizeNow(name) == size
+        var isPlaced = false
         let outcome = Self.perform([
             { MediaFileSystem.sync(source) }, { MediaFileSystem.makeDirectory(outer) },
-            { MediaFileSystem.makeDirectory(folder) }, { MediaFileSystem.move(source, to: file) },
-            { MediaFileSystem.sync(folder) }, { MediaFileSystem.sync(outer) }, { [path] in MediaFileSystem.sync(path) },
+            { Self.place(in: folder) { MediaFileSystem.move(source, to: file) } },
+            {
+                isPlaced = true
+                return MediaFileSystem.sync(folder)
+            }, { MediaFileSystem.sync(outer) }, { [path] in MediaFileSystem.sync(path) },
         ])
         // A name that is not on the disk must not look like one that is.
-        if outcome == .stored { noteWhole(name) } else { MediaFileSystem.remove(file) }
+        if outcome == .stored {
+            noteWhole(name)
+        } else if isPlaced, !wasThere {
+            MediaFileSystem.remove(file)
+        }
         return outcome
+    }
+
+    /// Makes the folder of a room and puts a file there. The folder may go between the two, with the last of what was there
+    /// before.
+    private static func place(in folder: String, _ put: () -> Int32) -> Int32 {
+        var error = ENOENT
+        for _ in 0..<3 where error == ENOENT {
+            error = MediaFileSystem.makeDirectory(folder)
+            if error == 0 { error = put() }
+        }
+        return error
     }
 
     /// The sending is given up.
@@ -204,9 +224,11 @@ public final class MediaStore: Sendable {
         let folder = "\(path)/\(other.folder)"
         let outer = folder.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         return Self.perform([
-            { MediaFileSystem.makeDirectory(outer) }, { MediaFileSystem.makeDirectory(folder) },
+            { MediaFileSystem.makeDirectory(outer) },
             { [path] in
-                MediaFileSystem.copy("\(path)/\(name.path)", to: "\(path)/\(other.path)", byLink: true)
+                Self.place(in: folder) {
+                    MediaFileSystem.copy("\(path)/\(name.path)", to: "\(path)/\(other.path)", byLink: true)
+                }
             },
             { MediaFileSystem.sync(folder) }, { MediaFileSystem.sync(outer) }, { [path] in MediaFileSystem.sync(path) },
         ])

@@ -12,7 +12,7 @@ public final class UploadUseFile: Sendable {
         var pendingLines = 0
         var lines = 0
         var size: Int64 = 0
-        /// The latest day of which something was noted.
+        /// The day of which something was noted last.
         var day = Int64.min
         /// The file is to be written anew, with all that is known.
         var isAnew = true
@@ -95,7 +95,7 @@ public final class UploadUseFile: Sendable {
             if day != state.day || state.pending.utf8.count > Self.pendingBytesMax {
                 (state.pending, state.isAnew) = ("", true)
             }
-            state.day = max(state.day, day)
+            state.day = day
             defer { state.isCalled = true }
             return !state.isCalled
         }

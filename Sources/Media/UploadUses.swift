@@ -32,11 +32,11 @@ public struct UploadUses: Sendable {
 
     public var count: Int { sums.count }
 
-    /// Another day begins with nothing. Returns whether one has begun.
+    /// Another day begins with nothing. Returns whether one has begun. A clock that goes back to the day before does not forget;
+    /// one that goes back further was wrong, and what was counted by it would stand for as long as it was ahead.
     @discardableResult
     public mutating func begin(_ day: Int64) -> Bool {
-        // A clock that goes back a little does not forget.
-        guard day > self.day else { return false }
+        guard day > self.day || day < self.day - 1 else { return false }
         (self.day, sums) = (day, [:])
         return true
     }

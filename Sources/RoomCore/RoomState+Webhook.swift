@@ -31,10 +31,16 @@ extension RoomState {
             || owed.events.contains { $0.owesMessages(through: progress) }
         let owesEvents =
             progress.eventIndex > 0
-            && (owed.forgotten > 0 && !isOfPast(progress) || owed.events.contains { $0.index <= progress.eventIndex }
+            && (owesAllForgotten(progress) || owed.events.contains { $0.index <= progress.eventIndex }
                 || owed.firstReport > 0 && owed.firstReport <= progress.eventIndex
                 || owed.firstHeld > 0 && owed.firstHeld <= progress.eventIndex)
-        return !owesMessages && !owesEvents
+        let owesForgotten = progress.forgotten.map { owed.toldForgotten < min($0, owed.forgotten) } ?? false
+        return !owesMessages && !owesEvents && !owesForgotten
+    }
+
+    /// Whether a progress that does not say how much was told tells all of it with its first event.
+    private func owesAllForgotten(_ progress: WebhookProgress) -> Bool {
+        progress.forgotten == nil && owed.forgotten > owed.toldForgotten && !isOfPast(progress)
     }
 
     /// A kept message has come into being. Only the first that is owed is written down: all after it follow from it.
@@ -176,7 +182,7 @@ extension RoomState {
 
     /// The webhook has got that far: in the life of the room that it names, and with openings and closings of all lives.
     mutating func webhookDelivered(_ progress: WebhookProgress, _ outcome: inout Outcome) -> CommandResult {
-        let (before, isPast) = (owed, isOfPast(progress))
+        let (before, tellsAll) = (owed, progress.eventIndex > 0 && owesAllForgotten(progress))
         if owed.firstSeq > 0, progress.incarnation == incarnation, progress.seq >= owed.firstSeq {
             owed.firstSeq = progress.seq < lastSeq ? progress.seq + 1 : 0
             owed.since = owed.firstSeq > 0 ? progress.time : Timestamp(0)
@@ -193,9 +199,13 @@ extension RoomState {
                 outcome.rows.append(removal(of: first))
             }
             owed.firstHeld = owedHolds.first?.index ?? 0
-            if !isPast { owed.forgotten = 0 }
             _ = forgetReports(through: progress.eventIndex, areLost: false)
         }
+        if tellsAll { (owed.forgotten, owed.toldForgotten) = (0, 0) }
+        if let forgotten = progress.forgotten {
+            owed.toldForgotten = max(owed.toldForgotten, min(forgotten, owed.forgotten))
+        }
+        if owed.isEmpty { owed = WebhookRecord() }
         if owed != before { putOwed(&outcome) }
         return .done
     }

@@ -73,6 +73,9 @@ package final class WebhookDispatcher {
     private var secondsSinceScan = 0
     /// How far rooms are delivered, until the log says the same.
     private var delivered: [RoomID: WebhookProgress] = [:]
+    /// The same rooms in the order in which they are written down, each once; and some that need not be any more.
+    private var unrecorded = Fifo<RoomID>()
+    private var unrecordedRooms: Set<RoomID> = []
 
     /// Best-effort items, in the order in which they happened.
     private var soft = Fifo<WebhookItem>()
@@ -171,8 +174,23 @@ package final class WebhookDispatcher {
         if settings == nil {
             soft = Fifo()
             dropped = 0
+            forgetSoftUnderWay()
         }
         if case .waiting = state { retry() }
+    }
+
+    /// The items of the batch that is under way do not wait any more: those that come from here on are others.
+    private func forgetSoftUnderWay() {
+        func without(_ building: Building) -> Building {
+            var building = building
+            (building.softCount, building.softDropped) = (0, 0)
+            return building
+        }
+        switch state {
+        case .delivering(let building): state = .delivering(without(building))
+        case .waiting(let building): state = .waiting(without(building))
+        case .idle, .collecting: break
+        }
     }
 
     /// Leadership was won or lost: the rows say what is owed.
@@ -182,6 +200,8 @@ package final class WebhookDispatcher {
         queue = Fifo()
         queued = []
         delivered = [:]
+        unrecorded = Fifo()
+        unrecordedRooms = []
         soft = Fifo()
         dropped = 0
         needsScan = true
@@ -360,6 +380,7 @@ package final class WebhookDispatcher {
         // Also of a batch that nobody wants any more, since the webhook is off.
         figures.delivering(nil, shard.id)
         delivered.merge(building.progress) { $1 }
+        for room in building.progress.keys where unrecordedRooms.insert(room).inserted { unrecorded.append(room) }
         soft.removeFirst(building.softCount)
         // Items dropped since then are told next time.
         dropped = max(0, dropped - building.softDropped)
@@ -375,7 +396,14 @@ package final class WebhookDispatcher {
         if secondsSinceScan >= 30 { needsScan = true }
         // And where this node has only begun to lead.
         if needsScan { shard.pumpLater() }
-        for (room, progress) in delivered.prefix(Self.progressPerSecondMax) {
+        for _ in 0..<min(unrecorded.count, Self.progressPerSecondMax) {
+            guard let room = unrecorded.popFirst() else { break }
+            guard let progress = delivered[room] else {
+                unrecordedRooms.remove(room)
+                continue
+            }
+            // It goes to the end: with more rooms than are written down in a second, each has its turn.
+            unrecorded.append(room)
             let generation = generation
             shard.record(room, { [weak self] in self?.generation == generation ? progress : nil }) {
                 [weak self] record in

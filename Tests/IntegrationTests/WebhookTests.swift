@@ -159,6 +159,31 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `openings and closings that were forgotten are counted once, over all batches`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("r")
+                let receiver = FakeReceiver()
+                try await receiver.start()
+                try await set(node, receiver, more: #","maxBatch":7"#)
+                await receiver.answer { _ in .status(500) }
+                let ann = try await TestClient.connected(node, "ann")
+                try await ann.enter(room)
+                for number in 0..<100 { try await ann.send(room, "m\(number)") }
+                for _ in 0..<40 {
+                    _ = try await node.api("POST", "/v1/rooms/r/close")
+                    _ = try await node.api("POST", "/v1/rooms/r/reopen")
+                }
+                let failed = await receiver.answer { _ in .status(204) }
+                let calls = try await receiver.wait("the last opening") { calls -> [FakeReceiver.Call]? in
+                    let kinds = try Self.items(calls, from: failed).compactMap(\.kind)
+                    return kinds.count >= WebhookRecord.eventsMax ? Array(calls.dropFirst(failed)) : nil
+                }
+                let dropped = try calls.reduce(0) { $0 + (try Self.batch($1).dropped) }
+                #expect(dropped == Int64(80 - WebhookRecord.eventsMax))
+                await receiver.stop()
+            }
+        }
+
         @Test func `best-effort items that don't fit are counted`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("r")

@@ -84,6 +84,36 @@ import Testing
         }
     }
 
+    @Test func `a folder that can't be read is no empty one to a copy`() async throws {
+        try await Self.withStore { store, path in
+            let name = try Self.name(of: Self.content)
+            await Self.send(Self.content, to: store)
+            #expect(await store.finish(Self.transfer, as: name, size: Self.size) == .stored)
+            // Two characters, as the folders of rooms have, and no folder.
+            #expect(FileManager.default.createFile(atPath: "\(path)/zz", contents: Data()))
+            #expect(throws: MediaStoreError.self) {
+                try MediaStore.copy(from: path, to: path + "/copy", byLinks: false)
+            }
+            try FileManager.default.removeItem(atPath: "\(path)/zz")
+            try MediaStore.copy(from: path, to: path + "/copy", byLinks: false)
+            try MediaStore.copy(from: path + "/none", to: path + "/other", byLinks: false)
+        }
+    }
+
+    @Test func `a second sending that can't be put in its place leaves the first one's content`() async throws {
+        try await Self.withStore { store, path in
+            let name = try Self.name(of: Self.content)
+            await Self.send(Self.content, to: store)
+            #expect(await store.finish(Self.transfer, as: name, size: Self.size) == .stored)
+            let other = String(repeating: "b", count: 32)
+            await Self.send(Self.content, to: store, other)
+            // Its bytes go before they are synced.
+            try FileManager.default.removeItem(atPath: "\(path)/incoming/\(other)")
+            #expect(await store.finish(other, as: name, size: Self.size) == .unavailable)
+            #expect(await store.size(of: name) == Self.size)
+        }
+    }
+
     @Test func `what was sent in pieces is there when it is finished, and can be read in parts`() async throws {
         try await Self.withStore { store, path in
             let name = try Self.name(of: Self.content)

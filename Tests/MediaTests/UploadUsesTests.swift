@@ -71,6 +71,15 @@ import Testing
         #expect(uses.total(of: Self.user("ann")) == 0)
     }
 
+    @Test func `a clock that was far ahead does not take the days from those who send`() {
+        var uses = Self.uses("a")
+        uses.begin(Self.now.day + 30)
+        #expect(Self.take(100, &uses) == nil)
+        let isBegun = uses.begin(Self.now.day)
+        #expect(isBegun && uses.day == Self.now.day)
+        #expect(Self.take(100, &uses) == nil && Self.take(1, &uses) == .tooOften)
+    }
+
     @Test func `users and nodes are bounded, and sums do not overflow`() {
         var uses = Self.uses("a", usersMax: 3)
         for name in ["x", "y", "z"] { #expect(Self.take(1, of: name, &uses) == nil) }

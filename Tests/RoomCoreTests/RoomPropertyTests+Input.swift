@@ -60,7 +60,8 @@ extension RoomPropertyTests {
         return .webhookDelivered(
             WebhookProgress(
                 incarnation: it.state.incarnation ?? Incarnation(0),
-                seq: UInt64.random(in: 0...it.state.lastSeq, using: &random), time: it.now, eventIndex: it.index - back)
+                seq: UInt64.random(in: 0...it.state.lastSeq, using: &random), time: it.now, eventIndex: it.index - back,
+                forgotten: Bool.random(using: &random) ? Int64.random(in: 0...3, using: &random) : nil)
         )
     }
 

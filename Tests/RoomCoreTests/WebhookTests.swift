@@ -192,4 +192,43 @@ struct WebhookTests {
         room.run(Self.delivered(room, 0, event: room.index), by: .system)
         #expect(room.state.webhook == nil)
     }
+
+    /// A room that has forgotten so many openings and closings.
+    private static func forgetful(_ count: Int) -> Dialogue {
+        var room = room()
+        for number in 0..<WebhookRecord.eventsMax + count {
+            room.run(number.isMultiple(of: 2) ? .closeRoom(NotifyOptions(notify: false)) : .reopenRoom, by: .system)
+        }
+        return room
+    }
+
+    private static func told(_ room: Dialogue, _ count: Int64, event: UInt64 = 0) -> WebhookProgress {
+        WebhookProgress(
+            incarnation: room.state.incarnation ?? Incarnation(0), time: room.now, eventIndex: event, forgotten: count)
+    }
+
+    @Test func `what was forgotten is told once, also when that is written down twice or without an event`() {
+        var room = Self.forgetful(4)
+        #expect(room.state.webhook?.forgotten == 4 && !room.state.knowsDelivered(Self.told(room, 4)))
+        let told = Self.told(room, 4)
+        room.run(.webhookDelivered(told), by: .system)
+        #expect(room.state.webhook?.toldForgotten == 4 && room.state.knowsDelivered(told))
+        room.run(.closeRoom(NotifyOptions(notify: false)), by: .system)
+        room.run(.reopenRoom, by: .system)
+        #expect(room.state.webhook?.forgotten == 6 && room.state.knowsDelivered(told))
+        room.run(.webhookDelivered(told), by: .system)
+        #expect(room.state.webhook?.toldForgotten == 4, "two are still to be told")
+        #expect(!room.state.knowsDelivered(Self.told(room, 6)))
+    }
+
+    @Test func `what is forgotten while others are delivered is told with the next`() {
+        var room = Self.forgetful(4)
+        let last = room.index
+        room.run(.closeRoom(NotifyOptions(notify: false)), by: .system)
+        room.run(.webhookDelivered(Self.told(room, 4, event: last)), by: .system)
+        #expect(room.state.webhook?.forgotten == 5 && room.state.webhook?.toldForgotten == 4)
+        #expect(room.state.webhook?.events.count == 1)
+        room.run(.webhookDelivered(Self.told(room, 5, event: room.index)), by: .system)
+        #expect(room.state.webhook == nil)
+    }
 }

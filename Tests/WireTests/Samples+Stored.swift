@@ -28,7 +28,9 @@ extension Samples {
             .occupancy(emptySince: maybe { $0.time() }),
             .addRobots(list { Robot(user: $0.user(), profile: $0.profile()) }), .removeRobots(list { $0.user() }),
             .webhookDelivered(
-                WebhookProgress(incarnation: Incarnation(uint64()), seq: uint64(), time: time(), eventIndex: uint64())),
+                WebhookProgress(
+                    incarnation: Incarnation(uint64()), seq: uint64(), time: time(), eventIndex: uint64(),
+                    forgotten: maybe { $0.int64() })),
             .tap(taps()), .openPoll(id: tallyKey(), pollDraft(), options()), .vote(poll: tallyKey(), option: int64()),
             .closePoll(id: tallyKey(), options()),
             .decideHeld(heldID: text(64), HeldDecision(isAllowed: bool(), reason: maybe { $0.text(256) })),
@@ -110,7 +112,7 @@ extension Samples {
     mutating func webhookRecord() -> WebhookRecord {
         var record = WebhookRecord()
         (record.firstSeq, record.since, record.forgotten) = (uint64(), time(), int64())
-        (record.firstReport, record.firstHeld) = (uint64(), uint64())
+        (record.firstReport, record.firstHeld, record.toldForgotten) = (uint64(), uint64(), int64())
         record.events = list { $0.lifeEvent() }
         return record
     }

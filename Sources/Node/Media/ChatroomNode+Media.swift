@@ -19,7 +19,7 @@ extension ChatroomNode {
         }
         let (bytesPerDay, path) = (configuration.mediaBytesPerUserAndDay, common.directory.uploadUse)
         let allowances = try await services.open(close: { $0.close() }) {
-            UploadAllowances(node: configuration.node, bytesPerDay: bytesPerDay, path: path, now: WallClock.now) {
+            UploadAllowances(node: configuration.node, bytesPerDay: bytesPerDay, path: path, now: common.steady) {
                 await nodes.exchange($0)
             }
         }

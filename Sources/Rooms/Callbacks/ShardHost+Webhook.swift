@@ -39,7 +39,9 @@ extension ShardHost {
     }
 
     /// Proposes that the room is delivered so far.
-    private func record(_ progress: WebhookProgress, in room: RoomActor) -> WebhookDispatcher.Record {
+    private func record(_ given: WebhookProgress, in room: RoomActor) -> WebhookDispatcher.Record {
+        var progress = given
+        progress.forgotten = context.cluster.level.brings(.owedPast) ? given.forgotten ?? 0 : nil
         guard !room.onLoop({ $0.state.knowsDelivered(progress) }) else { return .isThere }
         let command = Command(id: nil, room: room.id, actor: .system, body: .webhookDelivered(progress))
         room.onLoop { $0.propose(Proposal(command: command, key: nil, origin: .room)) }

@@ -10,6 +10,7 @@ extension WebhookRecord: WireMessage {
         try walker.shown(4, "forgotten", &forgotten)
         try walker.defaulted(6, "firstReport", &firstReport, default: 0)
         try walker.defaulted(7, "firstHeld", &firstHeld, default: 0)
+        try walker.defaulted(8, "toldForgotten", &toldForgotten, default: 0)
     }
 }
 
@@ -53,6 +54,7 @@ extension WebhookProgress: WireMessage {
         try walker.shown(2, "seq", &seq)
         try walker.shown(3, "time", &time)
         try walker.shown(4, "eventIndex", &eventIndex)
+        try walker.optional(5, "forgotten", &forgotten)
         if W.isDecoding { incarnation = Incarnation(number) }
     }
 }
