@@ -339,6 +339,13 @@ public struct CommandFacts: Sendable, Hashable {
         set { if rare != nil || newValue { change { $0.tellsGoneElements = newValue } } }
     }
 
+    /// Held messages go by their sender: one that the app server has sent for a user is that user's, and one that is allowed has
+    /// the rights that its sender has then.
+    public var heldBySender: Bool {
+        get { rare?.fields.heldBySender ?? false }
+        set { if rare != nil || newValue { change { $0.heldBySender = newValue } } }
+    }
+
     /// All of these facts at once. Each change makes them anew: to change or to visit several, take this first.
     public var rareParts: RareCommandFacts {
         get { rare?.fields ?? RareCommandFacts() }
@@ -371,6 +378,7 @@ public struct RareCommandFacts: Sendable, Hashable {
     public var pollKey: PollKey?
     public var keepDeletedSeconds: Int64 = 0
     public var tellsGoneElements = false
+    public var heldBySender = false
 
     public init() {}
 }

@@ -57,8 +57,8 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     case polls
     /// Reports of messages: the command `report` with its row, and what the webhook is owed of them.
     case reports
-    /// Held messages: the action HOLD in the setting of moderation, the fact `hold`, the commands `decideHeld` and
-    /// `withdrawHeld`, the rows `held` and `denied`, and the webhook's kind HELD.
+    /// Held messages: the action HOLD in the setting of moderation, the facts `hold` and `heldBySender`, the commands `decideHeld`
+    /// and `withdrawHeld`, the rows `held` and `denied`, and the webhook's kind HELD.
     case held
     /// A row for each held message that the webhook is owed: the fact `owesByRow`, and the rows `owedHeld` that follow
     /// from it.

@@ -36,8 +36,10 @@ public struct HeldRecord: Sendable, Hashable {
     public var index: UInt64
     /// The room's last seq then.
     public var after: UInt64
-    /// The app server has sent it: mutes and kicks of whom it names as the sender do not concern it.
+    /// The app server has sent it.
     public var isOfServer: Bool
+    /// It is its sender's, whoever has sent it. Mutes and kicks of its sender did not concern what the app server had sent before.
+    public var isOfSender = false
     /// By which a repeat of the send is known.
     public var key: CommandKey?
     public var expiresAt: Timestamp
@@ -59,13 +61,13 @@ public struct HeldRecord: Sendable, Hashable {
     }
 
     /// The user whose mute or kick denies it, and who is told that it was denied.
-    public var sender: UserID? { isOfServer ? nil : message.sender }
+    public var sender: UserID? { isOfServer && !isOfSender ? nil : message.sender }
 }
 
 /// The memory of a held message that was denied or withdrawn: who resumes is told of it, and a repeat of the send answered.
 public struct DeniedRecord: Sendable, Hashable {
     public var heldID: String
-    /// Absent: the app server has sent it.
+    /// Absent: the app server has sent it in nobody's name.
     public var user: UserID?
     public var clientID: String?
     /// As the manager has given it, else one of `DenialReason`.

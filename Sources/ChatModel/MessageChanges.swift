@@ -24,11 +24,14 @@ public struct MessageChanges: Sendable, Hashable {
             throw ChatError(.badParameter, "one of text, content and ext must be there", field: "set")
         }
         switch body {
-        case .text where content == nil: return text.map { .text($0) } ?? body
-        case .tip where content == nil: return text.map { .tip($0) } ?? body
-        case .custom(_, let subtype, let searchable) where text == nil:
+        case .text, .tip:
+            guard content == nil else { throw Self.hasNone("content", body, "CUSTOM") }
+            guard let text else { return body }
+            return if case .tip = body { .tip(text) } else { .text(text) }
+        case .custom(_, let subtype, let searchable):
+            guard text == nil else { throw Self.hasNone("text", body, "TEXT and TIP") }
             return content.map { .custom(content: $0, subtype: subtype, searchable: searchable) } ?? body
-        case .image, .audio, .video, .file, .location, .combine, .text, .tip, .custom:
+        case .image, .audio, .video, .file, .location, .combine:
             guard text == nil else { throw Self.hasNone("text", body, "TEXT and TIP") }
             guard content == nil else { throw Self.hasNone("content", body, "CUSTOM") }
             return body

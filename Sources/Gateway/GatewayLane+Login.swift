@@ -106,7 +106,9 @@ extension GatewayLane {
         let greeting = Session.Greeting(
             heartbeatSeconds: configuration.heartbeatSeconds, gateways: gateways,
             features: shared.features.withLock { $0 }, devices: session.toldDevices)
-        perform(session.state.onConnect(terms, greeting, at: shared.now()), of: session)
+        perform(
+            session.state.onConnect(terms, greeting, at: shared.now(), nowMilliseconds: loop.nowMilliseconds),
+            of: session)
         plan(connection)
         planToken(of: connection)
         connection.resumeRequests()

@@ -147,7 +147,8 @@ extension GatewayLane {
 
     private func kicked(_ id: SessionID, _ room: RoomID, reason: KickReason, ext: String?) {
         guard let session = sessions[id] else { return }
-        let effects = session.state.onKicked(room, reason, ext: ext, isAnnounced: awaited.awaits(room))
+        let effects = session.state.onKicked(
+            room, reason, ext: ext, isAnnounced: awaited.awaits(room), nowMilliseconds: loop.nowMilliseconds)
         perform(effects, of: session)
     }
 }

@@ -56,23 +56,42 @@ extension GatewayLane {
     private static let holderMilliseconds: UInt64 = 2_000
 
     private func ended(_ search: SessionSearch, of held: SessionID, _ user: UserID?, for number: UInt64) {
+        // Another connection of the client may have had it taken up here meanwhile.
+        guard !takeFromHere(held, of: user, for: number) else { return }
         switch search {
-        case .nobody: received(nil, for: number)
+        case .nobody:
+            guard shared.seal.open(held, of: user) != nil else { return received(nil, for: number) }
+            // The node that had it may have given it to another connection, whose search ends in this moment.
+            loop.schedule(afterMilliseconds: Self.crossingMilliseconds) { [weak self] in
+                guard let self, !takeFromHere(held, of: user, for: number) else { return }
+                received(nil, for: number)
+            }
         case .unreached: missed(held, of: user, for: number)
         case .found(let node, let handed):
-            // Another connection of the client may have had it taken up meanwhile.
-            guard shared.directory.lane(of: held) == nil else { return received(nil, for: number) }
             let rates = Rates(configuration.rateLimits, nowMilliseconds: loop.nowMilliseconds)
             received(Session(handed, id: held, from: node, rates: rates), for: number)
         }
     }
 
+    /// Goes on with the session where it is on this node, if it is. A connection that has it is closed as taken over.
+    private func takeFromHere(_ held: SessionID, of user: UserID?, for number: UInt64) -> Bool {
+        guard shared.directory.lane(of: held) != nil else { return false }
+        // One that has begun already, be it with this session, waits for nothing.
+        guard let connection = connections[number], connection.login.isFetching else { return true }
+        fetch(held, of: user, for: connection)
+        return true
+    }
+
+    private static let crossingMilliseconds: UInt64 = 50
+
     /// The session's holder can't be reached: its ID tells that it is one of this cluster's, and whose it is. A session
     /// that has been put offline or revoked is not taken up.
     private func missed(_ held: SessionID, of user: UserID?, for number: UInt64) {
-        guard let connection = connections[number], connection.login.isFetching else { return }
+        guard let connection = connections[number], connection.login.isFetching,
+            !takeFromHere(held, of: user, for: number)
+        else { return }
         let now = shared.now()
-        guard let opened = shared.seal.open(held, of: user), shared.directory.lane(of: held) == nil,
+        guard let opened = shared.seal.open(held, of: user),
             !shared.directory.isToEnd(held, of: opened.user, startedAt: opened.startedAt, at: configuration.node),
             !shared.verifier.isRevoked(opened.user, issuedAt: opened.startedAt)
         else { return received(nil, for: number) }
@@ -128,8 +147,10 @@ extension GatewayLane {
         for room in session.state.rooms { roster.remove(session, from: room, of: shared.shardMap.shard(of: room)) }
         // Not away: it goes on elsewhere at once.
         session.connection?.session = nil
-        let now = loop.nowMilliseconds
-        let effects = shared.userRates.withLock { session.state.move(users: &$0, nowMilliseconds: now) }
+        let (heardAt, now) = (session.connection?.heartbeat.heardAtMilliseconds, loop.nowMilliseconds)
+        let effects = shared.userRates.withLock {
+            session.state.move(users: &$0, heardAt: heardAt, nowMilliseconds: now)
+        }
         perform(effects, of: session)
         session.connection = nil
         return session.state

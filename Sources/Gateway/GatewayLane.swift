@@ -306,7 +306,8 @@ final class GatewayLane {
         guard let session = connection.session else { return }
         connection.session = nil
         session.connection = nil
-        perform(session.state.onDisconnect(nowMilliseconds: loop.nowMilliseconds), of: session)
+        let heardAt = connection.heartbeat.heardAtMilliseconds
+        perform(session.state.onDisconnect(heardAt: heardAt, nowMilliseconds: loop.nowMilliseconds), of: session)
         planGrace(of: session)
     }
 

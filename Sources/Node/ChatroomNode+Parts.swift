@@ -29,6 +29,7 @@ extension ChatroomNode {
         let gateway: Gateway
         let callbackClient: CallbackClient
         let callbacks: AppCallbacks
+        let webhookFigures: WebhookFigures
         let startedAt: Timestamp
     }
 
@@ -101,7 +102,8 @@ extension ChatroomNode {
                 verifier: TokenGate(keys: keys, system: system), metrics: common.metrics,
                 logger: logger, tls: tls, now: WallClock.now),
             callbackClient: callbackClient,
-            callbacks: AppCallbacks(system: system, client: callbackClient, logger: logger), startedAt: WallClock.now())
+            callbacks: AppCallbacks(system: system, client: callbackClient, logger: logger),
+            webhookFigures: WebhookFigures(metrics: common.metrics, now: common.steady), startedAt: WallClock.now())
     }
 
     /// From now on each part hears what the others have for it.
@@ -165,6 +167,7 @@ extension ChatroomNode {
             try await media.takeUploadBytes(user, bytes)
         }
         dependencies.media = media
+        dependencies.webhookFigures = parts.webhookFigures
         dependencies.silencing = { user in
             if system.sanction(.banned, of: user) != nil { return .kicked }
             return system.sanction(.muted, of: user) != nil ? .muted : nil
@@ -202,10 +205,11 @@ extension ChatroomNode {
         try await services.start(stop: { await clocks.stop() }) { clocks.start() }
         let reach = parts.reach
         try await services.start(stop: { await reach.stop() }) { reach.start() }
-        let callbacks = parts.callbacks
+        let (callbacks, webhookFigures) = (parts.callbacks, parts.webhookFigures)
         try await services.open(close: { await $0.stop() }) {
             SanctionTeller(
-                own: configuration.node, system: system, client: parts.callbackClient, logger: logger,
+                own: configuration.node, system: system, client: parts.callbackClient, figures: webhookFigures,
+                logger: logger,
                 webhook: { callbacks.webhook })
         }
         try await services.open(close: { await $0.stop() }) {

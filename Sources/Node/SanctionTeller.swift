@@ -1,6 +1,7 @@
 import ChatModel
 import Logging
 import SystemGroupHost
+import Telemetry
 import Webhooks
 import Wire
 
@@ -14,20 +15,25 @@ final class SanctionTeller: Sendable {
 
     /// - Parameter webhook: the one that is set, with its secret.
     init(
-        own node: NodeID, system: SystemGroup, client: CallbackClient, logger: Logger,
+        own node: NodeID, system: SystemGroup, client: CallbackClient, figures: WebhookFigures, logger: Logger,
         webhook: @escaping @Sendable () -> WebhookSettings?
     ) {
         task = Task {
             var backOff = BackOff(first: 1_000, longest: 60_000)
-            // Once a minute, as of other batches: no figure tells of these.
+            // Once a minute, as of other batches.
             var warnedAt: ContinuousClock.Instant?
             while !Task.isCancelled {
                 var wait = Self.wait
-                if let last = system.owedSanctions.events.last, await system.status().leader == node {
+                let (events, settings) = (system.owedSanctions.events, webhook())
+                let isTold = if events.isEmpty { false } else { await system.status().leader == node }
+                figures.delivering(isTold ? events.first?.time : nil, nil)
+                if isTold, let last = events.last {
                     do throws(ChatError) {
-                        try await Self.notify(through: last.index, system, client, webhook())
+                        figures.delivered.add(try await Self.notify(through: last.index, system, client, settings))
                         backOff.succeeded()
+                        figures.delivering(nil, nil)
                     } catch {
+                        figures.failed.add()
                         if !Task.isCancelled, warnedAt.map({ .now - $0 >= .seconds(60) }) ?? true {
                             warnedAt = .now
                             logger.warning(
@@ -37,7 +43,12 @@ final class SanctionTeller: Sendable {
                         wait = .milliseconds(backOff.failed(random: .random(in: 0..<1)))
                     }
                 }
-                try? await Task.sleep(for: wait)
+                let end = ContinuousClock.now + wait
+                while !Task.isCancelled, ContinuousClock.now < end, webhook() == settings {
+                    try? await Task.sleep(for: min(Self.wait, end - .now))
+                }
+                // Another receiver has refused nothing yet.
+                if webhook() != settings { backOff.succeeded() }
             }
         }
     }
@@ -47,24 +58,27 @@ final class SanctionTeller: Sendable {
         await task.value
     }
 
+    /// - Returns: how many items were accepted.
     private static func notify(
         through last: UInt64, _ system: SystemGroup, _ client: CallbackClient, _ webhook: WebhookSettings?
-    ) async throws(ChatError) {
-        var told = last
+    ) async throws(ChatError) -> Int {
+        var (told, count) = (last, 0)
         // Without a webhook it is forgotten.
         if let webhook {
             let (events, forgotten) = system.owedSanctions
             let part = events.prefix(Int(webhook.maxBatch))
-            guard let end = part.last else { return }
+            guard let end = part.last else { return 0 }
             told = end.index
             if webhook.wants(.sanction) {
                 var batch = WebhookBatch(
                     cursor: "sanctions-\(String(told, radix: 36))", items: part.map(Self.item))
                 batch.dropped = forgotten
                 try await post(batch, client, webhook)
+                count = part.count
             }
         }
         try await system.sanctionsTold(through: told)
+        return count
     }
 
     private static func item(_ event: SanctionEvent) -> WebhookItem {

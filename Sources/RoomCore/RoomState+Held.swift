@@ -36,9 +36,10 @@ extension RoomState {
     ) -> CommandResult {
         var isOfServer = true
         if case .member = command.actor { isOfServer = false }
-        let record = HeldRecord(
+        var record = HeldRecord(
             message: Message(fields), index: outcome.stamp.index, after: lastSeq, isOfServer: isOfServer, key: key,
             expiresAt: outcome.time.adding(seconds: policy.seconds), onExpiry: policy.onExpiry)
+        record.isOfSender = command.facts.heldBySender
         put(record.with(command.facts.copies), &outcome)
         adoptShared(command, &outcome)
         referHeld(to: fields.body, copies: command.facts.copies, until: record.expiresAt, &outcome)
@@ -94,7 +95,13 @@ extension RoomState {
         let kept = nextKept()
         var fields = record.message.fields
         (fields.place, fields.messageID, fields.time) = (.kept(seq: kept.seq), kept.messageID, outcome.time)
-        if let user = fields.from?.user { fields.from?.role = role(of: user).shownToOthers }
+        if let user = fields.from?.user {
+            fields.from?.role = role(of: user).shownToOthers
+            if command.facts.heldBySender, !record.isOfServer, role(of: user).rank < Role.manager.rank {
+                fields.mentionAll = false
+                if fields.priority == .high { fields.priority = .normal }
+            }
+        }
         if fields.priority == .high {
             fields.priority = counted(
                 .high, ofServer: record.isOfServer, most: command.facts.highPerSecondMax, &outcome)

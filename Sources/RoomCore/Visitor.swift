@@ -89,7 +89,7 @@ public enum PresenceEffect: Sendable, Hashable {
     /// The user was not here before.
     case arrived(UserID)
     /// The user's last session has left.
-    case departed(UserID)
+    case departed(UserName)
     /// A 301, 302 or 350, unkept.
     case show(Notification)
     /// The `online` push.

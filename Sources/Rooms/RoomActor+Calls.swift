@@ -271,6 +271,9 @@ extension RoomActor {
             .setRole(let user, .manager, _) where presence.isAnonymous(user),
             .setRole(let user, .normal, _) where presence.isAnonymous(user):
             ChatError(.forbidden, "an anonymous member cannot hold a role", field: "user")
+        // It would be a fixed member for good, of whom nobody hears again.
+        case .setMute(let user, enable: true, _) where presence.isAnonymous(user):
+            ChatError(.forbidden, "an anonymous member only listens, and cannot be muted", field: "user")
         default:
             nil
         }

@@ -38,7 +38,7 @@ extension RoomActor {
     func queueInFrame(_ request: QueueRequest) throws(ChatError) -> QueueResult {
         let result = try queuePage(request)
         let count = FrameSize.fitting(
-            result.elements, within: Limits.framePayloadBytes - Self.headBytes, FrameSize.of)
+            result.elements, within: Limits.framePayloadBytes - Self.headBytes, FrameSize.shown)
         guard count < result.elements.count else { return result }
         var shorter = request
         shorter.limit = Int64(count)
@@ -79,7 +79,7 @@ extension RoomActor {
         let elements = queueElements()
         result.queue = elements
         let talliesBytes = FrameSize.ofTallies(result.tallies?.count ?? 0)
-        let count = FrameSize.fitting(elements, within: enterBytes(info) - missed - talliesBytes, FrameSize.of)
+        let count = FrameSize.fitting(elements, within: enterBytes(info) - missed - talliesBytes, FrameSize.shown)
         guard count < elements.count, let page = try? state.queuePage(after: nil, limit: count) else { return }
         result.queue = Array(elements[..<count])
         result.queueNext = page.next

@@ -1,5 +1,6 @@
 import ChatModel
 import EventLoop
+import GroupDriver
 import RoomCore
 import Webhooks
 
@@ -29,7 +30,10 @@ extension RoomActor {
             facts.keptSince = context.policy.keptSince(context.now())
         // The message that waits may name content.
         case .decideHeld, .expire:
-            if state.heldCount > 0 { facts.keptSince = contentKeptSince }
+            if state.heldCount > 0 {
+                facts.keptSince = contentKeptSince
+                facts.heldBySender = context.cluster.level.brings(.held)
+            }
         default: break
         }
         if case .post(let draft)? = body, !draft.to.isEmpty {

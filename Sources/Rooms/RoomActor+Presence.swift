@@ -39,11 +39,11 @@ extension RoomActor {
                 stream.notify(visitor.lane, .kicked(visitor.key.session, reason, ext: nil))
             case .arrived(let user):
                 graces.arrive(user)
-                offer(.enter, user, presence.profile(of: user))
-            case .departed(let user):
-                offer(.exit, user, nil)
-                clearSeats(of: [user])
-                graces.depart(user, mayReturn: isAnnouncing(at: context.now()))
+                offer(.enter, UserName(user: user, nick: presence.profile(of: user)?.nick ?? ""))
+            case .departed(let name):
+                offer(.exit, name)
+                clearSeats(of: [name.user])
+                graces.depart(name.user, mayReturn: isAnnouncing(at: context.now()))
             case .show(let notification):
                 show(notification)
             case .online(let online):
@@ -116,7 +116,9 @@ extension RoomActor {
     func leave(_ visitors: [Visitor], _ reason: KickReason, _ ext: String?) {
         // They see what put them out, then the end.
         stream.endFrame()
-        for user in Set(visitors.map(\.user)) { offer(.exit, user, nil) }
+        var names: [UserID: String] = [:]
+        for visitor in visitors { names[visitor.user] = visitor.profile.nick }
+        for (user, nick) in names { offer(.exit, UserName(user: user, nick: nick)) }
         for visitor in visitors where !visitor.isRobot {
             cancelReads(of: visitor.key)
             stream.notify(visitor.lane, .kicked(visitor.key.session, reason, ext: ext))

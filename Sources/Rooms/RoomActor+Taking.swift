@@ -228,9 +228,9 @@ extension RoomActor {
 
     /// It had left the former leader, which has told everybody so.
     private func leaveUntold(_ key: PresenceKey, at now: Timestamp) {
-        for case .departed(let user) in presence.exit(key, notify: .none, at: now) {
-            clearSeats(of: [user])
-            graces.depart(user, mayReturn: isAnnouncing(at: now))
+        for case .departed(let name) in presence.exit(key, notify: .none, at: now) {
+            clearSeats(of: [name.user])
+            graces.depart(name.user, mayReturn: isAnnouncing(at: now))
         }
         noteEmptiness()
     }

@@ -76,7 +76,8 @@ struct RoomFigures: Sendable {
     let webhook: WebhookFigures
     private let metrics: MetricsRegistry
 
-    init(metrics: MetricsRegistry, now: @escaping @Sendable () -> Timestamp) {
+    /// - Parameter webhook: nil for new ones.
+    init(metrics: MetricsRegistry, webhook: WebhookFigures? = nil, now: @escaping @Sendable () -> Timestamp) {
         self.metrics = metrics
         ack = metrics.durations("chatroom_ack_seconds", "From a room's taking up a send until its ack.")
         leaderChanges = metrics.counter(
@@ -90,7 +91,7 @@ struct RoomFigures: Sendable {
         hookHeld = hook("held")
         hookFailed = hook("failed")
         hookSkipped = hook("skipped")
-        webhook = WebhookFigures(metrics: metrics, now: now)
+        self.webhook = webhook ?? WebhookFigures(metrics: metrics, now: now)
         entersPutOff = metrics.counter(
             "chatroom_admission_put_off_total", "Newcomers who were told to come again later, by step.",
             labels: [("step", "room")])

@@ -111,7 +111,7 @@ extension RoomHost {
             guard let shardHost = target.value.shards[shard], shardHost.isServing,
                 var view = shardHost.rooms[room]?.onLoop({ $0.roomView })
             else { return nil }
-            (view.shard, view.leader) = (shard, node)
+            view.show(shard: shard, leader: node)
             return view
         }
     }

@@ -74,6 +74,8 @@ public final class RoomHost: Sendable {
         /// App-wide sanctions, as this node knows them. Called on the loops; it does not block.
         public var silencing: Silencing = { _ in nil }
         public var media: (any RoomMedia)?
+        /// Those that others count in as well; nil: rooms have their own.
+        package var webhookFigures: WebhookFigures?
         /// Entries kept in each shard's log for replicas that are behind; one that is further behind gets a snapshot.
         public var entriesRetained = GroupLog.entriesRetained
 
@@ -102,7 +104,7 @@ public final class RoomHost: Sendable {
     public func start(_ given: Dependencies) async throws {
         store.withLock { $0 = given.store }
         aging.withLock { $0 = Aging(now: given.now, policy: given.policy) }
-        let figures = RoomFigures(metrics: given.metrics, now: given.now)
+        let figures = RoomFigures(metrics: given.metrics, webhook: given.webhookFigures, now: given.now)
         let slots = TransferSlots()
         // All at once: each waits for its shards' logs, which one thread reads.
         let started = StartedHosts()

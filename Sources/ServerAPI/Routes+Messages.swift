@@ -14,7 +14,7 @@ extension Routes {
             let send = try request.decode(ServerSendRequest.self)
             let result = try await service.send(
                 send.draft, from: send.sender, moderate: send.moderate, in: room,
-                id: request.callKey(or: send.clientID))
+                id: request.callKey(or: send.callKey))
             if case .held(let heldID) = result { return APIResponse(SendResult(heldID: heldID)) }
             guard case .posted(let messageID, let place, let time, let priority, let delivered) = result else {
                 throw request.unexpected(result)

@@ -59,7 +59,7 @@ extension Routes {
 
     /// A message's `clientId` does what the header does. A body that can't be read has none, and is refused later.
     private static let clientID: @Sendable (APIRequest) -> String? = { request in
-        (try? request.decode(ServerSendRequest.self))?.clientID
+        (try? request.decode(ServerSendRequest.self))?.callKey
     }
 }
 

@@ -89,7 +89,7 @@ struct SchemaBook: Sendable {
     private static let meanings = [
         "CreateRoomRequest.id": "Generated when absent.",
         "ServerSendRequest.sender": "Absent: the system. Need not be in the room.",
-        "ServerSendRequest.clientId": "As Idempotency-Key, which goes before it.",
+        "ServerSendRequest.clientId": "As Idempotency-Key, which goes before it; each sender has IDs of its own.",
         "ServerBarrageRequest.sender": "Absent: the system.",
         "QueueSetBody.owner": "Absent: the operator, else who had it.",
         "QueueSetBody.keepOwner": "What is overwritten stays its owner's.",

@@ -11,7 +11,9 @@ public struct Heartbeat: Sendable, Hashable {
     }
 
     public let intervalMilliseconds: UInt64
-    /// In listening time.
+    /// When the last byte came, in loop time.
+    public private(set) var heardAtMilliseconds: UInt64
+    /// The same in listening time.
     private var lastHeard: UInt64
     /// In loop time.
     private var lastPing: UInt64
@@ -21,12 +23,14 @@ public struct Heartbeat: Sendable, Hashable {
 
     public init(intervalMilliseconds: UInt64, nowMilliseconds: UInt64, _ listening: ListeningTime) {
         self.intervalMilliseconds = intervalMilliseconds
+        heardAtMilliseconds = nowMilliseconds
         lastHeard = listening.milliseconds(at: nowMilliseconds)
         lastPing = nowMilliseconds
     }
 
     /// Any byte from the client counts.
     public mutating func heard(nowMilliseconds: UInt64, _ listening: ListeningTime) {
+        heardAtMilliseconds = nowMilliseconds
         lastHeard = listening.milliseconds(at: nowMilliseconds)
         pingedAfter = nil
     }

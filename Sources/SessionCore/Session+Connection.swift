@@ -46,7 +46,9 @@ extension Session {
     }
 
     /// The client is here: for the first time, or back.
-    public mutating func onConnect(_ connection: Connection, _ greeting: Greeting, at now: Timestamp) -> [Effect] {
+    public mutating func onConnect(
+        _ connection: Connection, _ greeting: Greeting, at now: Timestamp, nowMilliseconds: UInt64
+    ) -> [Effect] {
         let isResumed = presence != .fresh
         let revivedAt = caller.revivedAt
         presence = .connected
@@ -63,7 +65,7 @@ extension Session {
         rely(on: connection.claims, at: now)
         var effects = sendMoved()
         // In front of the reply, on which clients enter their rooms again.
-        for kick in untoldKicks { effects.append(.push(.kicked(kick))) }
+        for kick in untoldKicks { effects.append(notify(kick, at: nowMilliseconds)) }
         untoldKicks = []
         effects += endForbiddenStays()
         if let request = connection.request {
@@ -80,8 +82,10 @@ extension Session {
     }
 
     /// The connection has ended: the grace begins.
-    public mutating func onDisconnect(nowMilliseconds now: UInt64) -> [Effect] {
+    /// - Parameter heardAt: when the client's last byte came, in loop time.
+    public mutating func onDisconnect(heardAt: UInt64, nowMilliseconds now: UInt64) -> [Effect] {
         presence = .away(sinceMilliseconds: now)
+        noteUnheardKicks(heardAt: heardAt)
         (entering, leaving) = ([], [:])
         requests.connectionEnded()
         return rooms.map { .notify($0, .away) }
@@ -119,8 +123,10 @@ extension Session {
 
     /// Another connection takes the session over: this lane holds it no longer, and nobody here hears what its open
     /// requests are answered. Its rooms are told by the next holder.
-    public mutating func move(users: inout UserRates, nowMilliseconds now: UInt64) -> [Effect] {
+    /// - Parameter heardAt: when the client's last byte came on the former connection, in loop time; nil: there is none.
+    public mutating func move(users: inout UserRates, heardAt: UInt64?, nowMilliseconds now: UInt64) -> [Effect] {
         let wasConnected = isConnected
+        if let heardAt { noteUnheardKicks(heardAt: heardAt) }
         presence = .moving
         // Nobody here will hear what its open changes bring along: the most that they may.
         for open in costs.values { settle(.copied(open.cost, .max), users: &users, nowMilliseconds: now) }

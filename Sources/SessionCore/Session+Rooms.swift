@@ -94,7 +94,7 @@ extension Session {
     /// A room has put the session out.
     /// - Parameter isAnnounced: the room is being told that the session is in it, and may have put it out before.
     public mutating func onKicked(
-        _ room: RoomID, _ reason: KickReason, ext: String?, isAnnounced: Bool
+        _ room: RoomID, _ reason: KickReason, ext: String?, isAnnounced: Bool, nowMilliseconds now: UInt64
     ) -> [Effect] {
         let isEntering = isEntering(room)
         let isHere = isIn(room) || isEntering
@@ -107,7 +107,7 @@ extension Session {
         guard isHere else { return effects }
         var kick = KickedPush(room: room, reason: reason)
         kick.ext = ext
-        if isConnected { effects.append(.push(.kicked(kick))) } else { note(kick) }
+        if isConnected { effects.append(notify(kick, at: now)) } else { note(kick) }
         return effects
     }
 
@@ -164,6 +164,8 @@ extension Session {
 
     /// The session is in a room, from now on or as before.
     mutating func join(_ room: RoomID, _ stay: SessionStay) -> [Effect] {
+        // Its client has entered again, and knows.
+        toldKicks.removeAll { $0.kick.room == room }
         guard stays.updateValue(stay, forKey: room) == nil else { return [] }
         rooms.append(room)
         return [.joined(room)]
@@ -189,6 +191,24 @@ extension Session {
         if untoldKicks.count > Self.untoldKicksMax { untoldKicks.removeFirst() }
     }
 
+    /// The client is told that it is out of a room.
+    mutating func notify(_ kick: KickedPush, at now: UInt64) -> Effect {
+        toldKicks.removeAll { $0.kick.room == kick.room }
+        toldKicks.append(ToldKick(kick: kick, atMilliseconds: now))
+        if toldKicks.count > Self.untoldKicksMax { toldKicks.removeFirst() }
+        return .push(.kicked(kick))
+    }
+
+    /// The connection is of no use any more: a client that was silent after a kick may not have got it, and is told again.
+    /// - Parameter heardAt: when the client's last byte came, in loop time.
+    mutating func noteUnheardKicks(heardAt: UInt64) {
+        for told in toldKicks where heardAt < told.atMilliseconds + Self.deliveryMilliseconds { note(told.kick) }
+        toldKicks = []
+    }
+
+    /// A byte that comes so long after a push shows that the connection lived when that was sent: one that came sooner may have
+    /// been on its way.
+    private static let deliveryMilliseconds: UInt64 = 2_000
     private static let untoldKicksMax = 100
 }
 

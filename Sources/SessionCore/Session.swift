@@ -39,6 +39,12 @@ public struct Session: Sendable {
         }
     }
 
+    /// A kick that was sent to the client, and when, in loop time.
+    struct ToldKick: Sendable, Hashable {
+        var kick: KickedPush
+        var atMilliseconds: UInt64
+    }
+
     public let id: SessionID
     public internal(set) var caller: Caller
     /// The encoding of the connection, or of the last one.
@@ -69,6 +75,8 @@ public struct Session: Sendable {
     var leftBehind: [RoomID: UInt32] = [:]
     /// Rooms that it was put out of while its client was away.
     var untoldKicks: [KickedPush] = []
+    /// Rooms that its client was told to be out of, on a connection that may have been dead already.
+    var toldKicks: [ToldKick] = []
     /// The node that has handed it over, until its rooms have been told.
     var formerNode: NodeID?
 

@@ -6,9 +6,9 @@ public enum StandardStream: Int32, Sendable {
     case error = 2
 
     /// Writes all of `text` now, past the buffers of C's streams.
-    /// - Returns: whether it could be written: a pipe whose reader has gone takes nothing.
+    /// - Returns: the error number; 0: it was written. A pipe whose reader has gone says EPIPE.
     @discardableResult
-    public func write(_ text: String) -> Bool {
+    public func write(_ text: String) -> Int32 {
         var text = text
         return text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
@@ -21,10 +21,10 @@ public enum StandardStream: Int32, Sendable {
                     _ = poll(&ready, 1, 1_000)
                     continue
                 }
-                guard count > 0 else { return false }
+                guard count > 0 else { return errno }
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             }
-            return true
+            return 0
         }
     }
 }

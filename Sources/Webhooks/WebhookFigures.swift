@@ -4,11 +4,11 @@ import Telemetry
 
 /// How the webhook is doing, over all shards of a node.
 package final class WebhookFigures: Sendable {
-    let delivered: Counter
+    package let delivered: Counter
     let dropped: Counter
-    let failed: Counter
-    /// When the oldest item was made that each shard is delivering.
-    private let oldest = Mutex<[ShardID: Timestamp]>([:])
+    package let failed: Counter
+    /// When the oldest item was made that each shard is delivering, and the oldest sanction (nil).
+    private let oldest = Mutex<[ShardID?: Timestamp]>([:])
 
     package init(metrics: MetricsRegistry, now: @escaping @Sendable () -> Timestamp) {
         delivered = metrics.counter("chatroom_webhook_items_total", "Webhook items that were accepted.")
@@ -24,5 +24,6 @@ package final class WebhookFigures: Sendable {
         }
     }
 
-    func delivering(_ time: Timestamp?, _ shard: ShardID) { oldest.withLock { $0[shard] = time } }
+    /// - Parameter shard: nil for sanctions.
+    package func delivering(_ time: Timestamp?, _ shard: ShardID?) { oldest.withLock { $0[shard] = time } }
 }

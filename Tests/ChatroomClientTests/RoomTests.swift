@@ -356,6 +356,21 @@ import Wire
         #expect(script.core.connectionState(of: Script.room) == nil)
     }
 
+    @Test func `a kick in front of the reply to connect ends the stay as well`() {
+        let script = Script()
+        script.goIn()
+        script.happens(.closed(connection: script.connection, code: nil, reason: ""))
+        script.untilTokenIsWanted()
+        for attempt in Script.tokens(script.latest) { script.happens(.token(attempt: attempt, "t")) }
+        script.happens(.opened(connection: script.connection))
+        let connect = script.written.first
+        script.push(.kicked(KickedPush(room: Script.room, reason: .byManager, ext: "why")))
+        #expect(script.roomEvents.contains(.kicked(Kick(reason: .byManager, ext: "why"))))
+        script.answer(connect, .connect(Script.session(resumed: true)))
+        #expect(script.written.allSatisfy { if case .enter = $0.operation { false } else { true } })
+        #expect(script.core.connectionState(of: Script.room) == nil)
+    }
+
     @Test func `a refused entry fails, one that is refused for now is tried again`() throws {
         let script = Script()
         script.goOnline()

@@ -371,6 +371,38 @@ import Testing
         #expect(Self.send(&it, by: member("ann")).code == .muted && it.state.heldCount == 0)
     }
 
+    @Test func `what the app server has sent for a user is that user's, from the level on that says so`() throws {
+        let server = Actor.server(UserName(user: user("bob"), nick: ""))
+        var it = Dialogue()
+        it.facts.heldBySender = true
+        let ids = [try Self.held(&it, by: server), try Self.held(&it, by: .system)]
+        #expect(it.state.heldIDs(of: user("bob")) == [ids[0]])
+        let effects = it.run(.setBlacklist(user("bob"), enable: true, Self.options), by: member("manager"))
+        #expect(effects.denials.map(\.heldID) == [ids[0]] && effects.denials.first?.reason == "BLACKLISTED")
+        #expect(Self.decide(&it, ids[0], true).code == .conflict)
+        #expect(Self.decide(&it, ids[1], true).shown.count == 1)
+    }
+
+    @Test func `what is allowed has the rights that its sender has then`() throws {
+        var it = Dialogue()
+        it.facts.heldBySender = true
+        it.facts.highPerSecondMax = 10
+        it.run(.setManager(user("bob"), enable: true, Self.options), by: .system)
+        let manager = member("bob")
+        func held(by actor: Actor) throws -> String {
+            try Self.held(&it, by: actor) { ($0.priority, $0.mentionAll) = (.high, true) }
+        }
+        let before = try held(by: manager)
+        let (after, ofServer) = (try held(by: manager), try held(by: .server(UserName(user: user("bob"), nick: ""))))
+        let allowed = try #require(Self.decide(&it, before, true).shown.first)
+        #expect(allowed.priority == .high && allowed.mentionAll)
+        it.run(.setManager(user("bob"), enable: false, Self.options), by: .system)
+        let lowered = try #require(Self.decide(&it, after, true).shown.first)
+        #expect(lowered.priority == .normal && !lowered.mentionAll && lowered.from?.role == .normal)
+        let server = try #require(Self.decide(&it, ofServer, true).shown.first)
+        #expect(server.priority == .high && server.mentionAll, "the app server may do both")
+    }
+
     @Test func `HIGH counts when it becomes a message`() throws {
         var it = Dialogue()
         it.facts.highPerSecondMax = 1

@@ -73,7 +73,7 @@ extension [PresenceEffect] {
         #expect(effects.shown.first?.notifyExt == "hi")
         #expect(effects.shown.first?.data == .entered(avatar: "a", ext: "e", role: .normal, online: 1))
         let exits = it.exit("s1")
-        #expect(exits.first == .departed(user("bob")))
+        #expect(exits.first == .departed(UserName(user: user("bob"), nick: "Bob")))
         #expect(exits.shown.first?.event == .exit)
         #expect(exits.shown.first?.data == .exited(online: 0))
         #expect(it.exit("s1").isEmpty)
@@ -96,7 +96,7 @@ extension [PresenceEffect] {
         #expect(it.exit("s2").events == [.exit])
         it.notify = .none
         #expect(try it.enter("f", "s3", role: .creator).events.isEmpty)
-        #expect(it.exit("s3") == [.departed(user("f"))])
+        #expect(it.exit("s3") == [.departed(UserName(user: user("f"), nick: "s3"))])
     }
 
     @Test func `the same session enters again to update its info`() throws {

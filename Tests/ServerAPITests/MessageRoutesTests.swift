@@ -36,7 +36,7 @@ import Wire
             _ = try await client.call("POST", "/v1/rooms/r1/messages", body, headers: ["Idempotency-Key": "k"])
             let draft = MessageDraft(body: .tip("t"))
             let ann = ServerSender(user: FakeCluster.user("ann"), profile: Profile(nick: "Ann"))
-            #expect(cluster.calls == ["c", "k"].map { .send(draft, from: ann, moderate: true, r1, id: $0) })
+            #expect(cluster.calls == ["ann\nc", "k"].map { .send(draft, from: ann, moderate: true, r1, id: $0) })
         }
     }
 

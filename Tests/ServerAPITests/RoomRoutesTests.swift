@@ -133,7 +133,10 @@ import Testing
             let sent = try await client.call("POST", "/v1/rooms/r1/messages", named)
             #expect(sent.status == 200)
             let last = try #require(cluster.callKeys.last)
-            #expect(last == CallKey(call: "POST /v1/rooms/r1/messages", text: "k"))
+            #expect(last == CallKey(call: "POST /v1/rooms/r1/messages", text: "ann\nk"), "other users have their own")
+            let ofSystem = #"{"type":"TEXT","text":"t","clientId":"k"}"#
+            _ = try await client.call("POST", "/v1/rooms/r1/messages", ofSystem)
+            #expect(cluster.callKeys.last == CallKey(call: "POST /v1/rooms/r1/messages", text: "k"))
         }
     }
 

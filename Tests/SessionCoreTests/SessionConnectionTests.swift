@@ -108,7 +108,7 @@ import Wire
 
     @Test func `a newer connection takes the session over: the older one closes with 4410, and no room hears of it`() {
         var dialogue = SessionDialogue.connected(in: "a")
-        let effects = dialogue.session.move(users: &dialogue.users, nowMilliseconds: dialogue.now)
+        let effects = dialogue.session.move(users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now)
         #expect(effects == [.close(.takenOver, "taken over by a newer connection")])
         #expect(dialogue.session.presence == .moving && dialogue.rooms == ["a"])
     }
@@ -116,7 +116,7 @@ import Wire
     @Test func `a session in its grace is taken over without a close`() {
         var dialogue = SessionDialogue.connected(in: "a")
         _ = dialogue.disconnect()
-        #expect(dialogue.session.move(users: &dialogue.users, nowMilliseconds: dialogue.now) == [])
+        #expect(dialogue.session.move(users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now) == [])
     }
 
     @Test func `a session may be taken by its user, and an anonymous one by who knows its ID`() {
@@ -147,7 +147,7 @@ import Wire
     @Test func `another node is given the rooms, the count of requests and what is left of the rates`() throws {
         var dialogue = SessionDialogue.connected(in: "a", "b")
         for index in 0..<5 { _ = dialogue.ask(SessionDialogue.text("a"), "a", id: UInt32(index)) }
-        _ = dialogue.session.move(users: &dialogue.users, nowMilliseconds: dialogue.now)
+        _ = dialogue.session.move(users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now)
         let former = dialogue.session
         var other = dialogue.handedOver()
         #expect(other.rooms == ["a", "b"] && other.session.requests.count == former.requests.count)
@@ -190,7 +190,7 @@ import Wire
 
     @Test func `a resumed session speaks the encoding of its newer connection`() {
         var dialogue = SessionDialogue.connected(in: "a")
-        _ = dialogue.session.move(users: &dialogue.users, nowMilliseconds: dialogue.now)
+        _ = dialogue.session.move(users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now)
         _ = dialogue.connect(in: .protobuf)
         #expect(dialogue.session.encoding == .protobuf)
     }

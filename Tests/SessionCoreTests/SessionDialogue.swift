@@ -19,6 +19,9 @@ struct SessionDialogue {
     static let here = node("n1")
     static let id = SessionID(secret: String(repeating: "1", count: SessionID.secretBytes), at: here)
 
+    /// When the client's last byte came: it lives, unless said otherwise.
+    var heardAt = UInt64.max
+
     /// A session that has begun and whose client has not connected yet.
     init(of user: String = "ann", isAnonymous: Bool = false) {
         session = Session(
@@ -70,20 +73,22 @@ struct SessionDialogue {
     {
         let connection = Session.Connection(
             request: id, device: .mobile, encoding: encoding, claims: claims ?? self.claims())
-        return session.onConnect(connection, Session.Greeting(heartbeatSeconds: 15, gateways: ["ws://a"]), at: time)
+        return session.onConnect(
+            connection, Session.Greeting(heartbeatSeconds: 15, gateways: ["ws://a"]), at: time, nowMilliseconds: now)
     }
 
     mutating func connectAnonymously(addressHash: UInt64? = 7) -> [Session.Effect] {
         let connection = Session.Connection(
             request: 1, device: .web, encoding: .json, claims: nil, addressHash: addressHash)
-        return session.onConnect(connection, Session.Greeting(heartbeatSeconds: 15, gateways: []), at: time)
+        return session.onConnect(
+            connection, Session.Greeting(heartbeatSeconds: 15, gateways: []), at: time, nowMilliseconds: now)
     }
 
-    mutating func disconnect() -> [Session.Effect] { session.onDisconnect(nowMilliseconds: now) }
+    mutating func disconnect() -> [Session.Effect] { session.onDisconnect(heardAt: heardAt, nowMilliseconds: now) }
 
     /// The session goes to another lane, where its client connects.
     mutating func moveAndConnect(_ claims: TokenClaims? = nil) -> [Session.Effect] {
-        let given = session.move(users: &users, nowMilliseconds: now)
+        let given = session.move(users: &users, heardAt: heardAt, nowMilliseconds: now)
         session.takeUp(users: &users, nowMilliseconds: now)
         return given + connect(claims)
     }
@@ -146,7 +151,7 @@ struct SessionDialogue {
 
     mutating func kick(_ room: String, _ reason: KickReason = .byManager, isAnnounced: Bool = false) -> [Session.Effect]
     {
-        session.onKicked(Self.room(room), reason, ext: nil, isAnnounced: isAnnounced)
+        session.onKicked(Self.room(room), reason, ext: nil, isAnnounced: isAnnounced, nowMilliseconds: now)
     }
 
     mutating func answer(_ number: UInt32?, isRepeat: Bool = false, charged: Int = 0) {

@@ -1,8 +1,9 @@
 import ChatModel
-import SessionCore
 import StorageTestKit
 import Testing
 import Wire
+
+@testable import SessionCore
 
 /// A session between a client that does what it likes and rooms that answer late, against the simplest rooms that there
 /// are: a set of those that have the session as a member. When everything has arrived, both say the same.
@@ -70,7 +71,9 @@ import Wire
         }
 
         private mutating func connect() {
-            perform(dialogue.session.move(users: &dialogue.users, nowMilliseconds: dialogue.now))
+            perform(
+                dialogue.session.move(
+                    users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now))
             unanswered = []
             perform(dialogue.connect(id: nil))
         }
@@ -80,7 +83,8 @@ import Wire
             nextID += 1
             let id = nextID
             let isKnown = dialogue.isIn(room) || dialogue.isEntering(room)
-            let isFull = dialogue.session.rooms.count >= dialogue.limits.roomsMax
+            let session = dialogue.session
+            let isFull = session.rooms.count { session.leaving[$0] == nil } >= dialogue.limits.roomsMax
             guard case .ask(let asked) = dialogue.decide(operation, room, id: id) else { return }
             if let number = asked.number {
                 open[number] = (operation, room)
@@ -188,6 +192,7 @@ import Wire
         private func check() {
             #expect(Set(dialogue.session.rooms).count == dialogue.session.rooms.count)
             #expect(Set(dialogue.session.rooms) == Set(dialogue.session.stays.keys))
+            #expect(dialogue.session.rooms.count <= 2 * dialogue.limits.roomsMax)
         }
 
         /// When nothing is on its way.

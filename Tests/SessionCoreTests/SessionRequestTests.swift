@@ -46,6 +46,30 @@ import Wire
         #expect(dialogue.decide(SessionDialogue.text("a"), "a").error == nil)
     }
 
+    @Test func `who has asked to leave is out for what comes behind, until it asks to enter again`() {
+        var dialogue = SessionDialogue.connected(in: "a")
+        _ = dialogue.ask(SessionDialogue.exit("a"), "a")
+        #expect(dialogue.decide(SessionDialogue.text("a"), "a").error?.code == .notInRoom)
+        #expect(dialogue.decide(SessionDialogue.exit("a"), "a").error == nil)
+        _ = dialogue.askEnter("a")
+        #expect(dialogue.decide(SessionDialogue.text("a"), "a").error == nil)
+    }
+
+    @Test func `a room that is being left makes place for another one, within twice the limit`() {
+        var dialogue = SessionDialogue.connected(in: "a", "b", "c")
+        #expect(dialogue.decideEnter("d").error?.code == .tooManyRooms)
+        _ = dialogue.ask(SessionDialogue.exit("a"), "a")
+        #expect(dialogue.decideEnter("d").error == nil)
+        #expect(dialogue.decideEnter("e").error?.code == .tooManyRooms)
+        _ = dialogue.ask(SessionDialogue.exit("b"), "b")
+        _ = dialogue.ask(SessionDialogue.exit("c"), "c")
+        #expect(dialogue.decideEnter("e").error == nil)
+        #expect(dialogue.decideEnter("f").error == nil)
+        // Three are left and three entered: no exit has been answered yet.
+        _ = dialogue.ask(SessionDialogue.exit("d"), "d")
+        #expect(dialogue.decideEnter("g").error?.code == .tooManyRooms)
+    }
+
     @Test func `rooms that are entered count towards the limit as those that it is in`() {
         var dialogue = SessionDialogue.connected(in: "a", "b")
         let number = dialogue.askEnter("c")
@@ -169,7 +193,7 @@ import Wire
     @Test func `a session that goes elsewhere has paid for what nobody will answer here`() {
         var dialogue = SessionDialogue.connected(in: "a")
         let number = dialogue.ask(combine("a"), "a")
-        _ = dialogue.session.move(users: &dialogue.users, nowMilliseconds: dialogue.now)
+        _ = dialogue.session.move(users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now)
         let handed = dialogue.session.handed(users: dialogue.users, nowMilliseconds: dialogue.now)
         #expect(handed.levels?.bytes == (Self.burst - 5 - Self.mostBytes) * 1000)
         #expect(handed.userLevels?.bytes == (3 * Self.burst - 5 - Self.mostBytes) * 1000)

@@ -219,6 +219,34 @@ import Wire
         #expect(dialogue.moveAndConnect().contains(.kicked("a", .byManager)) == false)
     }
 
+    @Test func `who was silent when it was put out is told again, also by another node`() {
+        var dialogue = SessionDialogue.connected(in: "a", "b")
+        dialogue.now = 50_000
+        #expect(dialogue.kick("a").contains(.kicked("a", .byManager)))
+        // A byte may have been on its way.
+        dialogue.heardAt = 51_999
+        _ = dialogue.session.move(users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: 60_000)
+        var other = dialogue.handedOver()
+        #expect(other.connect().contains(.kicked("a", .byManager)))
+        // That connection dies as well.
+        other.heardAt = other.now
+        _ = other.disconnect()
+        #expect(other.connect().contains(.kicked("a", .byManager)))
+        other.heardAt = other.now + 2_000
+        _ = other.disconnect()
+        #expect(!other.connect().contains(.kicked("a", .byManager)), "it has answered since")
+    }
+
+    @Test func `who has entered again since is not told of the kick before`() {
+        var dialogue = SessionDialogue.connected(in: "a")
+        _ = dialogue.kick("a")
+        let asked = dialogue.askEnter("a")
+        _ = dialogue.enter("a", number: asked)
+        dialogue.heardAt = dialogue.now
+        _ = dialogue.disconnect()
+        #expect(!dialogue.connect().contains(.kicked("a", .byManager)))
+    }
+
     @Test func `a kick that was not told goes along to another node`() {
         var dialogue = SessionDialogue.connected(in: "a")
         _ = dialogue.disconnect()

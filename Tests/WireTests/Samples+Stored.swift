@@ -64,7 +64,7 @@ extension Samples {
         facts.hold = maybe { HoldPolicy(seconds: $0.int64(), onExpiry: $0.any(HoldExpiry.self)) }
         facts.owesByRow = bool()
         facts.owesPast = bool()
-        facts.tellsGoneElements = bool()
+        (facts.tellsGoneElements, facts.heldBySender) = (bool(), bool())
         facts.sharedUploads = list { SharedUpload(mediaID: $0.text(64), record: $0.uploadRecord()) }
         let actor: Actor =
             switch int(0...3) {
@@ -96,6 +96,7 @@ extension Samples {
         var record = HeldRecord(
             message: wholeMessage(), index: uint64(), after: uint64(), isOfServer: bool(), key: maybe { $0.key() },
             expiresAt: time(), onExpiry: any(HoldExpiry.self))
+        record.isOfSender = bool()
         record.copies = list { $0.message() }
         return record
     }

@@ -13,7 +13,9 @@ extension ClientCore {
             log(.error, "the server did not understand a request: \(error.message)")
         case .reply(nil, .success): break
         case .push(.reconnect(let push)): reconnect(push, on: number, now)
-        // A connection that is not in use yet has nothing to say about rooms.
+        // They stand in front of the reply to the connect: no room is entered again of which one tells.
+        case .push(.kicked(let push)): kicked(push)
+        // A connection that is not in use yet has nothing else to say about rooms.
         case .push(let push): if number == onlineConnection { pushed(push, now) }
         case .unknown:
             effects.append(.clientEvent(.unsupported(Unsupported("a push of a later version"))))
@@ -41,13 +43,12 @@ extension ClientCore {
                 .clientEvent(message.laterVersion.map { ClientEvent.unsupported($0) } ?? .broadcast(message)))
         case .direct(let message):
             effects.append(.clientEvent(message.laterVersion.map { ClientEvent.unsupported($0) } ?? .direct(message)))
-        case .kicked(let it): kicked(it)
         case .state(let it): roomState(it, now)
         case .token(let it):
             effects.append(.clientEvent(.tokenExpiring(seconds: it.expiresInSeconds)))
             if !settings.anonymous { effects.append(.renewToken) }
         case .devices(let it): effects.append(.clientEvent(.devices(it.devices)))
-        case .reconnect: break
+        case .reconnect, .kicked: break
         }
     }
 

@@ -649,7 +649,7 @@ export class ChatroomClient extends Emitter<ClientEvents> {
   readonly user: string | null;
   /** The names of what the cluster serves beyond level 1 (PROTOCOL.md, "Versions"). */
   readonly features: readonly string[];
-  /** How far the server's clock was ahead when the last `connect` was answered. */
+  /** How far the server's clock was ahead when it last answered `connect` or `ping`. */
   readonly clockSkewMs: number;
   readonly isOnline: boolean;
   readonly isRunning: boolean;

@@ -125,6 +125,42 @@ const EVENTS = new Set([
 const STOPS = { 4403: "forcedOffline", 4410: "takenOver" };
 const MISTAKES = new Set([1002, 1003, 1007, 1008, 1009]);
 
+/** The wall clock was set, or the machine slept, if it goes so much farther between two looks than the monotonic clock. */
+const STEP_MS = 2_000;
+/** Without a monotonic clock, one step of the wall clock counts as no more than this. */
+const BLIND_MS = 10_000;
+
+/**
+ * Measures how much time passes. Phones set their wall clock just when the network changes, so no duration is a difference of
+ * two of its times. A step back never counts. A step forward is a setting or a sleep: the monotonic clock of some platforms (Node
+ * on Linux, older browsers) stops in a sleep, and then nothing here tells one from the other. Hence there are two readings:
+ *
+ * - `passed` believes in a sleep. The watch over a silent connection uses it, since its mistake costs one ping.
+ * - `awake` does not count the step. Everything that gives up or waits uses it, since a set clock must not end a request. A sleep
+ *   is told by the server's time, which every `connect` and `ping` answers.
+ */
+const clock = {
+  awakeMs: 0,
+  passedMs: 0,
+  /** How many steps there were. */
+  steps: 0,
+  wall: Date.now(),
+  ticks: globalThis.performance?.now(),
+  look() {
+    const wall = Date.now(), ticks = globalThis.performance?.now();
+    const wallMs = wall - this.wall;
+    const awakeMs = Math.max(0, ticks === undefined ? Math.min(wallMs, BLIND_MS) : ticks - this.ticks);
+    const isStep = Math.abs(wallMs - awakeMs) > STEP_MS;
+    if (isStep) this.steps += 1;
+    this.awakeMs += awakeMs;
+    this.passedMs += isStep ? Math.max(awakeMs, wallMs) : awakeMs;
+    [this.wall, this.ticks] = [wall, ticks];
+    return this;
+  },
+};
+const awake = () => clock.look().awakeMs;
+const passed = () => clock.look().passedMs;
+
 /** Whether a message is of a later version of the protocol. */
 function isUnknown({ type, event, recalled }) {
   if (recalled) return false;
@@ -172,13 +208,13 @@ async function putOnce(url, content, headers, onProgress, over, puts) {
   };
   const lost = (words) => new ChatroomError("connectionLost", `the upload was broken off: ${words}`);
   const request = globalThis.XMLHttpRequest ? new XMLHttpRequest() : new AbortController();
-  let timer, patience, heardAt = Date.now();
+  let timer, patience, heardAt = awake();
   const under = {
     url,
     hurry(milliseconds) {
       patience = milliseconds;
       clearTimeout(timer);
-      timer = setTimeout(() => request.abort(), heardAt + patience - Date.now());
+      timer = setTimeout(() => request.abort(), heardAt + patience - awake());
     },
   };
   over.catch(() => request.abort());
@@ -197,7 +233,7 @@ async function putOnce(url, content, headers, onProgress, over, puts) {
       request.open("PUT", url);
       for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
       request.upload.onprogress = ({ loaded, total }) => {
-        heardAt = Date.now();
+        heardAt = awake();
         under.hurry(patience);
         onProgress?.(loaded, total);
       };
@@ -757,7 +793,7 @@ export class ChatroomClient extends Emitter {
     /** The names of what the cluster serves beyond level 1 (docs/PROTOCOL.md, "Versions"). Use nothing that has a name
      * there and is not listed here. */
     this.features = [];
-    /** How far the server's clock was ahead when its last `connect` was answered; late by as long as that was on its way. */
+    /** How far the server's clock was ahead when it last answered `connect` or `ping`; late by as long as that was on its way. */
     this.clockSkewMs = 0;
     this._rooms = new Map();
     /** The PUTs of rooms that are under way. */
@@ -815,7 +851,11 @@ export class ChatroomClient extends Emitter {
   #nextSerial = 1;
   #nextId = 1;
   #heartbeatMs = 15_000;
+  // When something was heard, in time that passed; when a ping was sent that is unanswered, in time awake.
   #lastHeard = 0;
+  #pingedAt = null;
+  // The latest time that the server has named, and when: in time awake, and after how many steps of the wall clock.
+  #served = null;
   #timers = new Set();
   #watch = null;
   #patience = null;
@@ -904,7 +944,7 @@ export class ChatroomClient extends Emitter {
     let token;
     if (!anonymous) {
       let words = "gave no token";
-      this.#askedAt = Date.now();
+      this.#askedAt = awake();
       token = await within(PROVIDER_MS, tokenProvider ?? (() => undefined), (error) => { words = `failed: ${error?.message ?? error}`; });
       if (attempt !== this.#attempt) return;
       if (!token) return this.#failed(new ChatroomError("tokenUnavailable", `the token provider ${words}`));
@@ -954,12 +994,12 @@ export class ChatroomClient extends Emitter {
   #connected(result) {
     if (this.#moving) this.#succeed();
     [this.#socket, this.#trial, this.#usedAddress] = [this.#trial, null, this.#triedAddress];
-    [this.#onlineSince, this.#silent] = [Date.now(), null];
+    [this.#onlineSince, this.#silent] = [passed(), null];
     [this.#wasConnected, this.#tries, this.#refusedTokens, this.#token] = [true, 0, 0, this.#triedToken];
     this.#session = result.session;
     this.user = result.user;
     this.features = result.features ?? [];
-    this.clockSkewMs = result.time - Date.now();
+    this.#serverSays(result.time);
     this.#heartbeatMs = Math.min(Math.max(result.heartbeatSeconds, 1), 3600) * 1000;
     this.#known = (result.gateways ?? []).slice(0, 64);
     this.#named = [];
@@ -974,6 +1014,16 @@ export class ChatroomClient extends Emitter {
     if (!this.#isMoveTold) return;
     this.#isMoveTold = false;
     this.emit("moved");
+  }
+
+  #serverSays(time) {
+    this.clockSkewMs = time - Date.now();
+    const { awakeMs: at, passedMs, steps } = clock.look();
+    this.#served = { time: time ?? passedMs, at, steps };
+    // Sent after a step that may have been a sleep, so that only the time since then is known.
+    for (const request of this.#pending.values()) {
+      if (Number.isNaN(request.sentTime)) request.sentTime = this.#served.time - (passedMs - request.sentPassed);
+    }
   }
 
   #connectRefused(refusal) {
@@ -1075,7 +1125,7 @@ export class ChatroomClient extends Emitter {
     const wasMoving = this.#moving;
     // A node that has ended a token is there.
     if (!isToken) this.#hurryPuts();
-    if (Date.now() - this.#onlineSince >= STEADY_MS) this.#failures = 0;
+    if (passed() - this.#onlineSince >= STEADY_MS) this.#failures = 0;
     // One that does not hold is as good as none, unless the node asked to leave.
     else if (!this.#window && !wasMoving) { this.#failures += 1; if (!this.#silent) this.#addressIndex += 1; }
     this.#endConnection();
@@ -1176,18 +1226,18 @@ export class ChatroomClient extends Emitter {
    * of hidden pages come once a minute, when nothing need be wrong.
    */
   #watchOver() {
-    let pingedAt = 0, patienceMs = 0;
-    this.#lastHeard = Date.now();
+    let patienceMs = 0, { steps } = clock;
+    [this.#lastHeard, this.#pingedAt] = [passed(), null];
     clearInterval(this.#watch);
     this.#watch = setInterval(() => {
-      const now = Date.now(), silence = now - this.#lastHeard;
-      if (pingedAt > 0 && this.#lastHeard >= pingedAt) pingedAt = 0;
-      if (pingedAt > 0 && now - pingedAt >= patienceMs) {
+      const now = awake(), silence = passed() - this.#lastHeard;
+      if (this.#pingedAt !== null && now - this.#pingedAt >= patienceMs) {
         [this.#silent, this.#addressIndex] = [this.#usedAddress, 0];
         return this.#drop(this.#socket, "nothing was heard, and a ping was not answered");
       }
-      if (pingedAt === 0 && silence >= this.#heartbeatMs) {
-        pingedAt = now;
+      // After a step of the wall clock the answer tells how much time has passed for the server.
+      if (this.#pingedAt === null && (silence >= this.#heartbeatMs || steps !== clock.steps)) {
+        [this.#pingedAt, steps] = [now, clock.steps];
         // Behind a long silence the machine slept, or timers were late.
         patienceMs = silence >= 2.5 * this.#heartbeatMs ? 3_000 : Math.min(10_000, 1.5 * this.#heartbeatMs);
         this._internal("ping", {}, () => {});
@@ -1242,23 +1292,23 @@ export class ChatroomClient extends Emitter {
 
   #add(request) {
     const serial = this.#nextSerial++;
-    Object.assign(request, { createdAt: Date.now(), sentAt: null, wireId: null, notBefore: 0, refusals: 0, losses: 0 });
+    Object.assign(request, { createdAt: awake(), sentAt: null, wireId: null, isWaiting: false, refusals: 0, losses: 0 });
     this.#pending.set(serial, request);
     if (!request.internal) this.#tell(request, "sending");
     if (this.#canSend(request)) this.#put(serial, request);
-    this.#watchOut(request);
+    this.#watchOut(serial, request);
   }
 
   /** Without a connection nobody else watches over the time of the app's requests. */
-  #watchOut(request) {
+  #watchOut(serial, request) {
     if (request.internal) return;
     clearTimeout(request.timer);
-    request.timer = setTimeout(() => this.#expire(), this.#expiry(request) - Date.now() + 1);
+    request.timer = setTimeout(() => this.#timeOut(serial), this.#expiry(request) - awake());
     request.timer.unref?.();
   }
 
   #canSend(request) {
-    if (request.wireId !== null || request.notBefore > Date.now()) return false;
+    if (request.wireId !== null || request.isWaiting) return false;
     if (!this.#connectionOf(request)) return false;
     // The server is about to end the connection in use.
     if (this.#moving && this.#isOpen(this.#trial) && isSpentByLoss(request)) return false;
@@ -1285,10 +1335,10 @@ export class ChatroomClient extends Emitter {
     request.isMoving = false;
     request.wireId = this.#takeId();
     if (request.sentAt === null) {
-      request.sentAt = Date.now();
-      this.#watchOut(request);
+      [request.sentAt, request.sentPassed, request.sentTime] = [awake(), passed(), this.#serverNow()];
+      this.#watchOut(serial, request);
     }
-    request.lastSentAt = Date.now();
+    request.lastSentAt = awake();
     this.#onWire.set(request.wireId, serial);
     this.#write(this.#connectionOf(request), { id: request.wireId, [request.operation]: request.fields });
   }
@@ -1325,6 +1375,7 @@ export class ChatroomClient extends Emitter {
         this.#token = request.fields.token;
         this._cancel(this.#renewal);
       }
+      if (request.operation === "ping") this.#serverSays(result.time);
       this.#tell(request, "sent", { receipt: result });
       return this.#finish(serial, null, result);
     }
@@ -1336,8 +1387,8 @@ export class ChatroomClient extends Emitter {
     const wait = this.#waitAfter(error, request);
     if (wait !== null) {
       request.refusals += 1;
-      request.notBefore = Date.now() + wait;
-      this._later(() => this._transmit(), wait + 1);
+      request.isWaiting = true;
+      this._later(() => { request.isWaiting = false; this._transmit(); }, wait);
       return;
     }
     const failure = ChatroomError.of(error);
@@ -1366,7 +1417,7 @@ export class ChatroomClient extends Emitter {
   #waitAfter(refusal, request) {
     if (request.repeating === "never") return null;
     const wait = waitingTime(refusal, request.refusals);
-    if (Date.now() + wait >= this.#expiry(request)) return null;
+    if (awake() + wait >= this.#expiry(request)) return null;
     // An upgrade takes longer than anybody waits.
     if (refusal.code === 503) return refusal.name === "UPGRADING" ? null : wait;
     if (refusal.code === 416) return wait <= REFUSAL_WAIT_MS ? wait : null;
@@ -1380,14 +1431,27 @@ export class ChatroomClient extends Emitter {
     return request.repeating === "change" ? (request.sentAt ?? request.createdAt) + CHANGE_MS : request.createdAt + READ_MS;
   }
 
+  /** The server's time; NaN from a step of the wall clock, which may have been a sleep, until the server names its time again. */
+  #serverNow() {
+    const { awakeMs, steps } = clock.look();
+    return this.#served?.steps === steps ? this.#served.time + awakeMs - this.#served.at : NaN;
+  }
+
+  /** Whether the server may have forgotten a change that it was sent: its own clock counts while this machine sleeps. */
+  #isForgotten({ repeating, internal, sentTime }) {
+    return repeating === "change" && !internal && this.#serverNow() - sentTime >= CHANGE_MS;
+  }
+
   #expire() {
-    const now = Date.now();
+    const now = awake();
     for (const [serial, request] of [...this.#pending]) {
-      if (this.#expiry(request) > now) continue;
+      if (this.#expiry(request) > now && !this.#isForgotten(request)) continue;
       if (request.internal) return this.#drop(this.#connectionOf(request), "no answer to a request in time");
-      this.#abandon(serial, new ChatroomError("timedOut", "no answer in time"));
+      this.#timeOut(serial);
     }
   }
+
+  #timeOut(serial) { this.#abandon(serial, new ChatroomError("timedOut", "no answer in time")); }
 
   /** Gives a request up. A change that was sent may have been made. */
   #abandon(serial, error) {
@@ -1410,7 +1474,7 @@ export class ChatroomClient extends Emitter {
   // Input from the server
 
   #received(socket, data) {
-    if (socket === this.#socket) this.#lastHeard = Date.now();
+    if (socket === this.#socket) [this.#lastHeard, this.#pingedAt] = [passed(), null];
     for (const line of String(data).split("\n")) {
       if (line.trim() === "") continue;
       let object;
@@ -1427,8 +1491,8 @@ export class ChatroomClient extends Emitter {
     if (error) return this.options.log("error", `the server did not understand a request: ${error.message}`);
     const [key, value] = Object.entries(rest)[0] ?? [];
     if (key === "reconnect") return this.#sentAway(socket, value);
-    // A connection that is not in use yet has nothing to say about rooms.
-    if (socket !== this.#socket) return;
+    // A connection that is not in use yet has nothing to say about rooms, but for kicks that came while this client was away.
+    if (socket !== this.#socket && key !== "kicked") return;
     switch (key) {
       case "message": case "barrage": case "kicked": case "gap": case "skipped": case "online": case "tallies": case "state":
       case "held": case "denied":
@@ -1443,7 +1507,7 @@ export class ChatroomClient extends Emitter {
   /** The token in use ends soon. Where the provider has no other one yet, or only such as end soon, it is asked again after
    * half of the time that is left: the server says so anew after each `refresh`. */
   #renew(seconds) {
-    const socket = this.#socket, end = Date.now() + seconds * 1000, { anonymous, tokenProvider } = this.options;
+    const socket = this.#socket, end = awake() + seconds * 1000, { anonymous, tokenProvider } = this.options;
     if (this.#toldToken !== this.#token) {
       this.#toldToken = this.#token;
       this.emit("tokenExpiring", seconds);
@@ -1453,12 +1517,12 @@ export class ChatroomClient extends Emitter {
       if (socket !== this.#socket) return;
       const at = this.#askedAt + Math.max(RENEW_MS, (end - this.#askedAt) / 2);
       this._cancel(this.#renewal);
-      if (at < end) this.#renewal = this._later(ask, Math.max(0, at - Date.now()));
+      if (at < end) this.#renewal = this._later(ask, Math.max(0, at - awake()));
     };
     const ask = async () => {
       const inUse = this.#token;
       if (socket !== this.#socket) return;
-      this.#askedAt = Date.now();
+      this.#askedAt = awake();
       const token = await within(PROVIDER_MS, tokenProvider);
       if (socket !== this.#socket || inUse !== this.#token) return;
       if (!token || token === inUse || this.#spent.includes(token)) return askLater();

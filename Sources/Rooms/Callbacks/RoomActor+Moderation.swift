@@ -74,6 +74,7 @@ extension RoomActor {
             try state.requireShareOfHeld(of: user)
         }
         command.facts.hold = context.callbacks.value.hold
+        command.facts.heldBySender = context.cluster.level.brings(.held)
         command.facts.owesByRow = context.cluster.level.brings(.owedRows)
     }
 

@@ -279,10 +279,10 @@ extension RoomActor {
     }
 
     /// Somebody has come or gone.
-    func offer(_ event: WebhookEvent, _ user: UserID, _ profile: Profile?) {
+    func offer(_ event: WebhookEvent, _ user: UserName) {
         context.callbacks.value.offer(event, shard) {
             var item = WebhookItem(id: "", room: id, event: event, time: context.now())
-            item.user = UserName(user: user, nick: profile?.nick ?? "")
+            item.user = user
             item.online = Int64(presence.online)
             return item
         }

@@ -67,6 +67,7 @@ extension RoomView: WireMessage {
         try walker.optional(20, "purgeAt", &purgeAt)
         try walker.list(21, "pinned", &info.pinned)
         try info.walkLaterFacts(&walker)
+        try walker.optional(25, "idleCloseSeconds", &idleCloseSeconds)
         guard W.isDecoding, let number else { return }
         guard let exact = UInt16(exactly: number) else {
             throw ChatError(.badParameter, "no such shard", field: "shard")

@@ -60,7 +60,7 @@ extension PollDraft {
             throw ChatError(.badParameter, "a poll has \(Limits.pollOptionsMin) options at least", field: "options")
         }
         guard seconds > 0 else {
-            throw ChatError(.badParameter, "must be from 1 to \(Limits.pollSeconds)", field: "seconds")
+            throw ChatError(.badParameter, "seconds must be from 1 to \(Limits.pollSeconds)", field: "seconds")
         }
     }
 }

@@ -38,6 +38,11 @@ public struct ServerSendRequest: WireMessage, Hashable {
     /// Whether the words and the hook of moderation are asked.
     public var moderate = false
 
+    /// The text by which a repeat is known: users do not choose their `clientId`s together.
+    public var callKey: String? {
+        clientID.map { id in sender.map { "\($0.user)\n\(id)" } ?? id }
+    }
+
     public static var blank: ServerSendRequest { ServerSendRequest(draft: .blank) }
 
     public init(draft: MessageDraft) { self.draft = draft }

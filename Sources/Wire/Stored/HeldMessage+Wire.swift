@@ -36,6 +36,7 @@ extension HeldRecord: WireMessage {
         try walker.required(7, "expiresAt", &expiresAt)
         try walker.required(8, "onExpiry", &onExpiry)
         try walker.repeated(9, "copies", &copies)
+        try walker.defaulted(10, "isOfSender", &isOfSender, default: false)
         if W.isDecoding { message = stored.message }
     }
 }

@@ -157,6 +157,7 @@ extension CommandFacts: WireMessage {
         try walker.defaulted(40, "owesByRow", &rare.owesByRow, default: false)
         try walker.defaulted(41, "owesPast", &rare.owesPast, default: false)
         try walker.defaulted(42, "tellsGoneElements", &rare.tellsGoneElements, default: false)
+        try walker.defaulted(43, "heldBySender", &rare.heldBySender, default: false)
         if W.isDecoding { rare.amended = stored?.message }
     }
 }

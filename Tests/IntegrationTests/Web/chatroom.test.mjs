@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 
 const RealWebSocket = globalThis.WebSocket;
+const realNow = performance.now.bind(performance);
 const port = () => readFileSync(process.env.NODE_PORT_FILE, "utf8").trim();
 const answer = await fetch(`http://127.0.0.1:${port()}/chatroom.js`);
 assert.equal(answer.status, 200);
@@ -35,14 +36,22 @@ class FakeSocket {
   }
 }
 
+/** Both clocks of the client go by `time` until the function that this returns is called. */
+function setClocks(time) {
+  const { now } = Date, ticks = realNow() - time();
+  Date.now = time;
+  performance.now = () => ticks + time();
+  return () => [Date.now, performance.now] = [now, realNow];
+}
+
 /** Waits until something is there; fails after 20 s. */
 async function until(what, find) {
   // By a clock that no test sets.
-  const end = performance.now() + 20_000;
+  const end = realNow() + 20_000;
   for (;;) {
     const found = await find();
     if (found) return found;
-    assert.ok(performance.now() < end, `no ${what}`);
+    assert.ok(realNow() < end, `no ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -93,8 +102,8 @@ async function successor(socket) {
 
 /** Runs a test by a clock that it sets: `after` passes time and runs the timers of a second and more that are due then. */
 async function withClock(test) {
-  const { setTimeout, clearTimeout, setInterval } = globalThis, { now } = Date;
-  let time = now(), looks = [];
+  const { setTimeout, clearTimeout, setInterval } = globalThis;
+  let time = Date.now(), looks = [];
   const timers = new Map();
   globalThis.setTimeout = (work, milliseconds, ...values) => {
     if (!(milliseconds >= 1000)) return setTimeout(work, milliseconds, ...values);
@@ -107,7 +116,7 @@ async function withClock(test) {
     looks.push(work);
     return setInterval(() => {}, 1 << 30).unref();
   };
-  Date.now = () => time;
+  const resetClocks = setClocks(() => time);
   const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
   const after = async (milliseconds) => {
     time += milliseconds;
@@ -117,7 +126,7 @@ async function withClock(test) {
   };
   try { await test(after); } finally {
     Object.assign(globalThis, { setTimeout, clearTimeout, setInterval });
-    Date.now = now;
+    resetClocks();
   }
 }
 
@@ -342,29 +351,28 @@ const tests = {
   async "a send is not repeated after 10 minutes, even if no timer has run meanwhile"() {
     for (const [late, isRepeated] of [[589_000, true], [590_000, false]]) {
       const { socket, room, client } = await inRoom(0);
-      const now = Date.now;
-      const begun = now();
       // The clock stands, so that what the test itself takes counts for nothing.
-      Date.now = () => begun;
+      let time = Date.now();
+      const resetClocks = setClocks(() => time);
       try {
         const sending = room.send("hello");
         socket.lose();
         const next = await nextSocket(client, 2);
-        Date.now = () => begun + late;
+        time += late;
         next.answer("enter", entry(0, { recovered: true, missed: [], missedMore: false }));
         assert.equal(next.last("send") !== undefined, isRepeated);
         if (isRepeated) next.answer("send", { messageId: "m1", time: 1, seq: 1 });
         else await assert.rejects(sending, (error) => error.code === "outcomeUnknown");
-      } finally { Date.now = now; }
+      } finally { resetClocks(); }
       client.close();
     }
   },
 
   async "a ping without an answer ends a connection; silence alone does not, where timers come once a minute"() {
-    const { setInterval } = globalThis, { now } = Date;
-    let look, time = now();
+    const { setInterval } = globalThis;
+    let look, time = Date.now();
     globalThis.setInterval = (work) => { look = work; return setInterval(() => {}, 1 << 30); };
-    Date.now = () => time;
+    const resetClocks = setClocks(() => time);
     const after = (milliseconds) => { time += milliseconds; look(); };
     try {
       const { socket, told, client } = await inRoom(0);
@@ -385,7 +393,7 @@ const tests = {
       client.close();
     } finally {
       globalThis.setInterval = setInterval;
-      Date.now = now;
+      resetClocks();
     }
   },
 
@@ -645,6 +653,19 @@ const tests = {
     assert.deepEqual(told.slice(-2), [["kicked", { reason: 2, ext: "why" }], ["room", "failed"]]);
     socket.lose();
     const next = await nextSocket(client, 2);
+    assert.equal(next.last("enter"), undefined);
+    client.close();
+  },
+
+  async "a kick in front of the reply to connect ends the stay as well"() {
+    const { socket, told, client } = await inRoom(0);
+    socket.lose();
+    const next = await until("socket", () => FakeSocket.all[1]);
+    next.open();
+    next.say({ kicked: { room: "r", reason: 2, ext: "why" } });
+    next.answer("connect", session({ resumed: true }));
+    assert.deepEqual(told.filter(([event]) => event === "kicked"), [["kicked", { reason: 2, ext: "why" }]]);
+    assert.deepEqual(told.filter(([who]) => who === "room").at(-1), ["room", "failed"]);
     assert.equal(next.last("enter"), undefined);
     client.close();
   },

@@ -61,6 +61,16 @@ package struct AdminClient: Sendable {
         _ method: String, _ path: [String], query: [(String, String?)] = [], body: JSONTree? = nil,
         idempotencyKey: String? = nil, timeoutSeconds: Int64 = NetworkTransport.timeoutSeconds
     ) async throws(CommandFailure) -> JSONTree {
+        try JSONTree(
+            parsing: await answer(
+                method, path, query: query, body: body, idempotencyKey: idempotencyKey, timeoutSeconds: timeoutSeconds))
+    }
+
+    /// The same with the answer's bytes as they are.
+    package func answer(
+        _ method: String, _ path: [String], query: [(String, String?)] = [], body: JSONTree? = nil,
+        idempotencyKey: String? = nil, timeoutSeconds: Int64 = NetworkTransport.timeoutSeconds
+    ) async throws(CommandFailure) -> Data {
         guard let key = target.adminKey else {
             throw CommandFailure(
                 .usage,
@@ -75,7 +85,7 @@ package struct AdminClient: Sendable {
             body: body.map { Data($0.line.utf8) }, timeoutSeconds: timeoutSeconds)
         let answer = try await send(call, repeatable: method == "GET" || idempotencyKey != nil)
         guard (200..<300).contains(answer.status) else { throw Self.refusal(answer) }
-        return try JSONTree(parsing: answer.body)
+        return answer.body
     }
 
     /// A call without authorization that answers text, such as `/healthz`.

@@ -194,7 +194,7 @@ package struct Importer {
 
     private static let settings = [
         "name", "announcement", "ext", "broadcastUrl", "entry", "queueLevel", "enterExitNotify", "slowModeSeconds",
-        "viewerBudget", "highPerSecond", "seatsPerUser", "historyDays", "creator",
+        "idleCloseSeconds", "viewerBudget", "highPerSecond", "seatsPerUser", "historyDays", "creator",
     ]
     private static var nameless: CommandFailure {
         CommandFailure(.usage, "no line before it names a room: name it with --room")

@@ -33,7 +33,13 @@ package enum Output {
     package static func complain(_ text: String) { note(text.hasPrefix("Error:") ? text : "Error: \(text)") }
 
     private static func write(_ text: String, to stream: StandardStream) {
+        let error = stream.write(text)
+        // Complaints that can't be written stay in the exit code.
+        guard error != 0, stream == .output else { return }
         // The reader of the output has gone (as in `| head`): there is nobody left to tell.
-        if !stream.write(text) { exit(0) }
+        if error == EPIPE { exit(0) }
+        // A part of the output must not look like all of it.
+        complain("the output can't be written: \(String(cString: strerror(error)))")
+        exit(CommandFailure.Code.usage.rawValue)
     }
 }

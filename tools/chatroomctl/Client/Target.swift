@@ -74,6 +74,10 @@ enum KeyFile {
         }
         let key = String(decoding: data, as: UTF8.self).trimmed
         guard !key.isEmpty else { throw CommandFailure(.usage, "the key file \(path) is empty") }
+        // Such as a node's keys.json.
+        guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw CommandFailure(.usage, "the key file \(path) is to hold an admin key's secret and nothing else")
+        }
         return key
     }
 }

@@ -24,10 +24,12 @@ struct CallCommand: AsyncParsableCommand {
         let prepared = try catalogue.prepare(name, parameters)
         let body = try body.map(Self.read)
         if body != nil, !prepared.call.takesBody { throw CommandFailure(.usage, "\(name) takes no body") }
-        let answer = try await client.call(
+        let answer = try await client.answer(
             prepared.call.method, prepared.path, query: prepared.query, body: body,
             idempotencyKey: prepared.call.isIdempotent ? UUID().uuidString : nil)
-        Output.line(answer.line)
+        // An export is lines of JSON.
+        let lines = String(decoding: answer, as: UTF8.self).split(separator: "\n").map(String.init)
+        for line in lines { Output.line(lines.count > 1 ? line : try JSONTree(parsing: answer).line) }
     }
 
     private func list(_ calls: [CallCatalogue.Call]) {

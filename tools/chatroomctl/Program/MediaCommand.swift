@@ -77,9 +77,12 @@ struct MediaCommand: AsyncParsableCommand {
                 headers: ["Authorization": "Bearer \(key)"])
             call.timeoutSeconds = 600
             let content = try await MediaCommand.answer(call, gateway, client)
+            let wasThere = FileManager.default.fileExists(atPath: file)
             do {
                 try content.write(to: URL(fileURLWithPath: file))
             } catch {
+                // A part of the content must not look like all of it.
+                if !wasThere { try? FileManager.default.removeItem(atPath: file) }
                 throw CommandFailure(.usage, "\(file) can't be written")
             }
             common.show(.object(["bytes": .integer(Int64(content.count))])) { _ in ["\(content.count) bytes"] }

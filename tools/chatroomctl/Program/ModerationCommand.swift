@@ -94,7 +94,10 @@ struct ModerationCommand: AsyncParsableCommand {
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw CommandFailure(.usage, "\(path) cannot be read")
             }
-            return String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).map {
+            var text = String(decoding: data, as: UTF8.self)
+            // Editors of some systems begin a file with it.
+            if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
+            return text.split(whereSeparator: \.isNewline).map {
                 .object(["text": .text(String($0)), "action": .text(action)])
             }
         }
