@@ -36,7 +36,9 @@ import Testing
                 naive.removeAll { $0.visitor.key == gone.key }
                 let left = !naive.contains { $0.visitor.user == gone.user }
                 let effects = presence.exit(gone.key, notify: .all, at: now)
-                let departed = effects.contains { if case .departed(let name) = $0 { name.user == gone.user } else { false } }
+                let departed = effects.contains {
+                    if case .departed(let name) = $0 { name.user == gone.user } else { false }
+                }
                 #expect(departed == left, comment)
             case 7 where !naive.isEmpty:
                 // To another node, in the same place.

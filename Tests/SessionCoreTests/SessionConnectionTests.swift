@@ -108,7 +108,8 @@ import Wire
 
     @Test func `a newer connection takes the session over: the older one closes with 4410, and no room hears of it`() {
         var dialogue = SessionDialogue.connected(in: "a")
-        let effects = dialogue.session.move(users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now)
+        let effects = dialogue.session.move(
+            users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now)
         #expect(effects == [.close(.takenOver, "taken over by a newer connection")])
         #expect(dialogue.session.presence == .moving && dialogue.rooms == ["a"])
     }
@@ -116,7 +117,9 @@ import Wire
     @Test func `a session in its grace is taken over without a close`() {
         var dialogue = SessionDialogue.connected(in: "a")
         _ = dialogue.disconnect()
-        #expect(dialogue.session.move(users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now) == [])
+        #expect(
+            dialogue.session.move(users: &dialogue.users, heardAt: dialogue.heardAt, nowMilliseconds: dialogue.now)
+                == [])
     }
 
     @Test func `a session may be taken by its user, and an anonymous one by who knows its ID`() {
