@@ -15,6 +15,8 @@ public struct WebhookRecord: Sendable, Hashable {
     /// How many of these the webhook has been told of. Both only grow while anything is owed, so that a delivery that is written
     /// down twice counts once.
     public var toldForgotten: Int64 = 0
+    /// The log entry with which both began to be counted; 0: nothing is counted.
+    public var forgottenFrom: UInt64 = 0
     /// The log entry of the first report that has not been delivered; 0: all are.
     public var firstReport: UInt64 = 0
     /// The log entry of the first `.owedHeld` row; 0: there is none.
@@ -86,15 +88,27 @@ public struct WebhookProgress: Sendable, Hashable {
     public var eventIndex: UInt64
     /// ``WebhookRecord/forgotten`` as it was told; nil: a leader of before has told all with the first event.
     public var forgotten: Int64?
+    /// ``WebhookRecord/forgottenFrom`` then: of another count it says nothing.
+    public var forgottenFrom: UInt64 = 0
 
     public init(
         incarnation: Incarnation, seq: UInt64 = 0, time: Timestamp = Timestamp(0), eventIndex: UInt64 = 0,
-        forgotten: Int64? = nil
+        forgotten: Int64? = nil, forgottenFrom: UInt64 = 0
     ) {
         self.incarnation = incarnation
         self.seq = seq
         self.time = time
         self.eventIndex = eventIndex
         self.forgotten = forgotten
+        self.forgottenFrom = forgottenFrom
+    }
+    /// All that was forgotten by now is told with it.
+    public mutating func noteForgotten(of record: WebhookRecord?) {
+        (forgotten, forgottenFrom) = (record?.forgotten ?? 0, record?.forgottenFrom ?? 0)
+    }
+
+    /// It tells no more of what was forgotten than the one before it.
+    public mutating func noteForgotten(as other: WebhookProgress) {
+        (forgotten, forgottenFrom) = (other.forgotten, other.forgottenFrom)
     }
 }

@@ -31,6 +31,8 @@ final class ClientConnection: ConnectionHandler {
     var views: [RoomID: Int] = [:]
     /// When it must have connected, in loop time; nil once it has.
     var connectDeadlineMilliseconds: UInt64?
+    /// When it was accepted, in loop time.
+    let begunAtMilliseconds: UInt64
     var heartbeat: Heartbeat
 
     /// The places that it holds of the limits, to be given back at its end.
@@ -99,6 +101,7 @@ final class ClientConnection: ConnectionHandler {
         self.tcp = tcp
         self.lane = lane
         let now = lane.loop.nowMilliseconds
+        begunAtMilliseconds = now
         let configuration = lane.configuration
         heartbeat = Heartbeat(
             intervalMilliseconds: UInt64(configuration.heartbeatSeconds) * 1000, nowMilliseconds: now, lane.listening)

@@ -12,18 +12,20 @@ import Wire
 extension GatewayLane {
     /// Looks for the session that a client holds, wherever it is.
     /// - Parameter user: whose session it must be; nil: an anonymous one.
-    func fetch(_ held: SessionID?, of user: UserID?, for connection: ClientConnection) {
+    /// - Parameter isLate: it was looked for elsewhere, and a connection that began after this one keeps it.
+    func fetch(_ held: SessionID?, of user: UserID?, for connection: ClientConnection, isLate: Bool = false) {
         guard let held else { return found(nil, for: connection) }
         let me = LoopBound(onLoop: self, loop: loop)
         let connectionNumber = connection.number
         guard let lane = shared.directory.lane(of: held) else {
             return fetchFromElsewhere(held, of: user, for: connection)
         }
-        guard lane != number else { return found(giveAway(held, to: user), for: connection) }
+        let begunAt = isLate ? connection.begunAtMilliseconds : nil
+        guard lane != number else { return found(giveAway(held, to: user, before: begunAt), for: connection) }
         connection.holdRequests()
         let other = shared.lanes.withLock { $0[lane] }
         other.loop.execute {
-            let session = other.value.giveAway(held, to: user)
+            let session = other.value.giveAway(held, to: user, before: begunAt)
             me.loop.execute { me.value.received(session, for: connectionNumber) }
         }
     }
@@ -78,7 +80,7 @@ extension GatewayLane {
         guard shared.directory.lane(of: held) != nil else { return false }
         // One that has begun already, be it with this session, waits for nothing.
         guard let connection = connections[number], connection.login.isFetching else { return true }
-        fetch(held, of: user, for: connection)
+        fetch(held, of: user, for: connection, isLate: true)
         return true
     }
 
@@ -136,8 +138,10 @@ extension GatewayLane {
     }
 
     /// Ends this lane's hold on a session, if `user` may have it (nil: an anonymous one).
-    private func giveAway(_ id: SessionID, to user: UserID?) -> Session? {
+    /// - Parameter before: the connection that has it must not have begun later; nil: that does not matter.
+    private func giveAway(_ id: SessionID, to user: UserID?, before begunAt: UInt64? = nil) -> Session? {
         guard let session = sessions[id], session.state.mayBeTaken(by: user) else { return nil }
+        if let begunAt, let holder = session.connection, holder.begunAtMilliseconds > begunAt { return nil }
         return release(session)
     }
 

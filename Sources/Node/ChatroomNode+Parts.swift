@@ -90,7 +90,8 @@ extension ChatroomNode {
         return Parts(
             common: common, system: system, membership: membership,
             reach: ReachWatch(
-                own: configuration.node, nodes: common.nodes, cluster: common.cluster, system: system, logger: logger),
+                own: configuration.node, nodes: common.nodes, cluster: common.cluster, system: system, logger: logger,
+                hurry: { [links = links.withLock { $0?.links }] in links?.hurry($0) }),
             gossip: links.withLock { $0?.gossip },
             audit: audit, auditRecorder: AuditRecorder(node: configuration.node, file: audit), calls: calls,
             media: media,

@@ -29,15 +29,14 @@ final class SanctionTeller: Sendable {
                 figures.delivering(isTold ? events.first?.time : nil, nil)
                 if isTold, let last = events.last {
                     do throws(ChatError) {
-                        figures.delivered.add(try await Self.notify(through: last.index, system, client, settings))
+                        try await Self.notify(through: last.index, system, client, settings, figures)
                         backOff.succeeded()
                         figures.delivering(nil, nil)
                     } catch {
-                        figures.failed.add()
                         if !Task.isCancelled, warnedAt.map({ .now - $0 >= .seconds(60) }) ?? true {
                             warnedAt = .now
                             logger.warning(
-                                "the webhook does not accept sanctions; they are told again",
+                                "the webhook has not been told of sanctions; they are told again",
                                 metadata: ["reason": "\(error.message)"])
                         }
                         wait = .milliseconds(backOff.failed(random: .random(in: 0..<1)))
@@ -58,27 +57,31 @@ final class SanctionTeller: Sendable {
         await task.value
     }
 
-    /// - Returns: how many items were accepted.
     private static func notify(
-        through last: UInt64, _ system: SystemGroup, _ client: CallbackClient, _ webhook: WebhookSettings?
-    ) async throws(ChatError) -> Int {
-        var (told, count) = (last, 0)
+        through last: UInt64, _ system: SystemGroup, _ client: CallbackClient, _ webhook: WebhookSettings?,
+        _ figures: WebhookFigures
+    ) async throws(ChatError) {
+        var told = last
         // Without a webhook it is forgotten.
         if let webhook {
             let (events, forgotten) = system.owedSanctions
             let part = events.prefix(Int(webhook.maxBatch))
-            guard let end = part.last else { return 0 }
+            guard let end = part.last else { return }
             told = end.index
             if webhook.wants(.sanction) {
                 var batch = WebhookBatch(
                     cursor: "sanctions-\(String(told, radix: 36))", items: part.map(Self.item))
                 batch.dropped = forgotten
-                try await post(batch, client, webhook)
-                count = part.count
+                do throws(ChatError) {
+                    try await post(batch, client, webhook)
+                } catch {
+                    figures.failed.add()
+                    throw error
+                }
+                figures.delivered.add(part.count)
             }
         }
         try await system.sanctionsTold(through: told)
-        return count
     }
 
     private static func item(_ event: SanctionEvent) -> WebhookItem {

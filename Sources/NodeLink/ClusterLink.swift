@@ -164,6 +164,12 @@ public final class ClusterLink {
         setTimer()
     }
 
+    /// The node is there, as others say: it is called without the rest of the pause.
+    public func hurry(_ node: NodeID) {
+        peers.hurry(node, at: loop.nowMilliseconds)
+        setTimer()
+    }
+
     /// There is no such node any more.
     public func forget(_ node: NodeID) {
         loop.checkIsolated()

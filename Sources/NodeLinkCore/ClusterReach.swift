@@ -7,7 +7,7 @@ import ChatModel
 /// A node that reaches all says nothing. A value: times are passed in, in milliseconds of a clock that never goes back.
 public struct ClusterReach: Sendable {
     /// A difference counts when it has lasted so long: a node that ends or begins is missed by some before the others.
-    public static let patienceMilliseconds: UInt64 = 3_000
+    public static let patienceMilliseconds: UInt64 = 4_000
     /// A node's word about itself holds so long, unless it says something else.
     public static let ageMillisecondsMax: UInt64 = 5_000
     /// A node that reached fewer than this one is not given anything for so long, so that a link that comes and goes does not
@@ -27,6 +27,8 @@ public struct ClusterReach: Sendable {
 
     /// The listed nodes that this one does not reach, as of the last look.
     public private(set) var unreached: Set<NodeID> = []
+    /// The nodes that this one does not reach, and another does: they are there to be called.
+    public private(set) var reachedByOthers: Set<NodeID> = []
     /// The nodes that reach more of the cluster than this one, and have for a while.
     public private(set) var reachingMore: Set<NodeID> = []
     /// The nodes that reach less of it, or did a short time ago.
@@ -44,6 +46,9 @@ public struct ClusterReach: Sendable {
     public mutating func look(listed: Set<NodeID>, reached: Set<NodeID>, at now: UInt64) {
         unreached = listed.subtracting(reached).subtracting([own])
         words = words.filter { listed.contains($0.key) && now < $0.value.heardAt + Self.ageMillisecondsMax }
+        reachedByOthers = unreached.filter { node in
+            words.contains { $0.key != node && !$0.value.unreached.contains(node) }
+        }
         let counts = words.mapValues { $0.unreached.intersection(listed).count }
         // A node that this one does not reach can't be given anything.
         let more = Set(counts.filter { $0.value < unreached.count }.keys).intersection(reached)

@@ -112,6 +112,12 @@ public struct LinkPeers: Sendable {
         peers[node] = Peer(host: host, port: port, isKnown: true, calling: .notBefore(first))
     }
 
+    /// The node is there, as others say: it is called without the rest of the pause.
+    public mutating func hurry(_ node: NodeID, at now: UInt64) {
+        guard let peer = peers[node], peer.link == nil, case .notBefore(let time) = peer.calling else { return }
+        peers[node]?.calling = .notBefore(min(time, now))
+    }
+
     /// There is no such node any more: its connection ends.
     public mutating func forget(_ node: NodeID) -> [Effect] {
         guard let peer = peers.removeValue(forKey: node) else { return [] }

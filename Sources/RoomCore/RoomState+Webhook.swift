@@ -34,8 +34,14 @@ extension RoomState {
             && (owesAllForgotten(progress) || owed.events.contains { $0.index <= progress.eventIndex }
                 || owed.firstReport > 0 && owed.firstReport <= progress.eventIndex
                 || owed.firstHeld > 0 && owed.firstHeld <= progress.eventIndex)
-        let owesForgotten = progress.forgotten.map { owed.toldForgotten < min($0, owed.forgotten) } ?? false
+        let owesForgotten = toldForgotten(by: progress) > owed.toldForgotten
         return !owesMessages && !owesEvents && !owesForgotten
+    }
+
+    /// How much of what was forgotten has been told with that delivery. A count that was begun anew is another one.
+    private func toldForgotten(by progress: WebhookProgress) -> Int64 {
+        guard progress.forgottenFrom == owed.forgottenFrom else { return 0 }
+        return min(progress.forgotten ?? 0, owed.forgotten)
     }
 
     /// Whether a progress that does not say how much was told tells all of it with its first event.
@@ -202,15 +208,14 @@ extension RoomState {
             _ = forgetReports(through: progress.eventIndex, areLost: false)
         }
         if tellsAll { (owed.forgotten, owed.toldForgotten) = (0, 0) }
-        if let forgotten = progress.forgotten {
-            owed.toldForgotten = max(owed.toldForgotten, min(forgotten, owed.forgotten))
-        }
+        owed.toldForgotten = max(owed.toldForgotten, toldForgotten(by: progress))
         if owed.isEmpty { owed = WebhookRecord() }
         if owed != before { putOwed(&outcome) }
         return .done
     }
 
-    private func putOwed(_ outcome: inout Outcome) {
+    private mutating func putOwed(_ outcome: inout Outcome) {
+        if owed.forgotten > 0, owed.forgottenFrom == 0 { owed.forgottenFrom = outcome.stamp.index }
         outcome.rows.append(
             CatalogueChange(kind: .webhook, key: "", value: owed.isEmpty ? nil : .webhook(owed)))
     }

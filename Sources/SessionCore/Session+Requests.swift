@@ -122,6 +122,8 @@ extension Session {
         case .exit: leaving[request.room] = number
         case .enter:
             leaving[request.room] = nil
+            // Behind a kick it was told on this connection.
+            forgetKick(from: request.room)
             if let last = entering.indices.last, entering[last].room == request.room, entering[last].number == nil {
                 entering[last].number = number
             }

@@ -165,7 +165,7 @@ extension Session {
     /// The session is in a room, from now on or as before.
     mutating func join(_ room: RoomID, _ stay: SessionStay) -> [Effect] {
         // Its client has entered again, and knows.
-        toldKicks.removeAll { $0.kick.room == room }
+        forgetKick(from: room)
         guard stays.updateValue(stay, forKey: room) == nil else { return [] }
         rooms.append(room)
         return [.joined(room)]
@@ -197,6 +197,12 @@ extension Session {
         toldKicks.append(ToldKick(kick: kick, atMilliseconds: now))
         if toldKicks.count > Self.untoldKicksMax { toldKicks.removeFirst() }
         return .push(.kicked(kick))
+    }
+
+    /// The session is in the room again, or its client has asked to be.
+    mutating func forgetKick(from room: RoomID) {
+        toldKicks.removeAll { $0.kick.room == room }
+        untoldKicks.removeAll { $0.room == room }
     }
 
     /// The connection is of no use any more: a client that was silent after a kick may not have got it, and is told again.

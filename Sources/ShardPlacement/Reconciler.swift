@@ -161,7 +161,9 @@ public struct Reconciler: Sendable {
             server != view.own && view.couldLead(server)
         }
         // Clients of a node that this one does not reach are deaf to what it leads, wherever the group belongs.
-        if let heir = wanted.first(where: { canLead($0) && view.reachingMore.contains($0.node) }) { return heir }
+        let reaching = wanted.filter { canLead($0) && view.reachingMore.contains($0.node) }
+        // One that was asked and leads nothing may not lead: another one is asked first.
+        if let heir = reaching.first(where: { $0 != handedOver?.to }) ?? reaching.first { return heir }
         if wanted.contains(view.own) {
             guard let stable, now >= stable.since &+ configuration.stableTicks, canLead(stable.server) else {
                 return nil

@@ -21,7 +21,7 @@ public enum StandardStream: Int32, Sendable {
                     _ = poll(&ready, 1, 1_000)
                     continue
                 }
-                guard count > 0 else { return errno }
+                guard count > 0 else { return count < 0 ? errno : EIO }
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             }
             return 0

@@ -20,24 +20,24 @@ import Testing
         }
     }
 
-    @Test func `who reaches a node that this one has missed for three seconds reaches more`() {
+    @Test func `who reaches a node that this one has missed for four seconds reaches more`() {
         var reach = ClusterReach(own: a)
-        look(&reach, reached: [c, d], cMisses: [], from: 0, to: 2_000)
-        #expect(reach.unreached == [b])
+        look(&reach, reached: [c, d], cMisses: [], from: 0, to: 3_000)
+        #expect(reach.unreached == [b] && reach.reachedByOthers == [b])
         #expect(reach.reachingMore.isEmpty)
-        look(&reach, reached: [c, d], cMisses: [], from: 3_000, to: 3_000)
+        look(&reach, reached: [c, d], cMisses: [], from: 4_000, to: 4_000)
         #expect(reach.reachingMore == [c], "d has said nothing")
         #expect(reach.reachingFewer.isEmpty)
-        look(&reach, reached: [b, c, d], cMisses: [], from: 4_000, to: 4_000)
-        #expect(reach.reachingMore.isEmpty)
-        look(&reach, reached: [c, d], cMisses: [], from: 5_000, to: 7_000)
+        look(&reach, reached: [b, c, d], cMisses: [], from: 5_000, to: 5_000)
+        #expect(reach.reachingMore.isEmpty && reach.reachedByOthers.isEmpty)
+        look(&reach, reached: [c, d], cMisses: [], from: 6_000, to: 9_000)
         #expect(reach.reachingMore.isEmpty, "it begins anew")
     }
 
     @Test func `a node that all miss makes nobody better`() {
         var reach = ClusterReach(own: a)
         look(&reach, reached: [c, d], cMisses: [b], from: 0, to: 60_000)
-        #expect(reach.reachingMore.isEmpty && reach.reachingFewer.isEmpty)
+        #expect(reach.reachingMore.isEmpty && reach.reachingFewer.isEmpty && reach.reachedByOthers.isEmpty)
     }
 
     @Test func `others are missed alike when each misses another one`() {
@@ -48,9 +48,9 @@ import Testing
 
     @Test func `who reaches fewer is in doubt for half a minute longer`() {
         var reach = ClusterReach(own: a)
-        look(&reach, reached: [b, c, d], cMisses: [b], from: 0, to: 2_000)
+        look(&reach, reached: [b, c, d], cMisses: [b], from: 0, to: 3_000)
         #expect(reach.reachingFewer.isEmpty)
-        look(&reach, reached: [b, c, d], cMisses: [b], from: 3_000, to: 10_000)
+        look(&reach, reached: [b, c, d], cMisses: [b], from: 4_000, to: 10_000)
         #expect(reach.reachingFewer == [c])
         look(&reach, reached: [b, c, d], cMisses: [], from: 11_000, to: 39_000)
         #expect(reach.reachingFewer == [c])
@@ -60,10 +60,10 @@ import Testing
 
     @Test func `a word holds for five seconds`() {
         var reach = ClusterReach(own: a)
-        look(&reach, reached: [c, d], cMisses: [], from: 0, to: 3_000)
-        look(&reach, reached: [c, d], cMisses: nil, from: 4_000, to: 7_000)
+        look(&reach, reached: [c, d], cMisses: [], from: 0, to: 4_000)
+        look(&reach, reached: [c, d], cMisses: nil, from: 5_000, to: 8_000)
         #expect(reach.reachingMore == [c])
-        look(&reach, reached: [c, d], cMisses: nil, from: 8_000, to: 8_000)
+        look(&reach, reached: [c, d], cMisses: nil, from: 9_000, to: 9_000)
         #expect(reach.reachingMore.isEmpty)
     }
 
@@ -73,18 +73,18 @@ import Testing
         reach.note(stranger, unreached: [], listed: listed, at: 0)
         reach.note(c, unreached: [stranger], listed: listed, at: 0)
         reach.look(listed: listed, reached: [c, d, stranger], at: 0)
-        reach.note(c, unreached: [stranger], listed: listed, at: 3_000)
-        reach.look(listed: listed, reached: [c, d, stranger], at: 3_000)
+        reach.note(c, unreached: [stranger], listed: listed, at: 4_000)
+        reach.look(listed: listed, reached: [c, d, stranger], at: 4_000)
         #expect(reach.reachingMore == [c])
         // A node that was taken out is missed by nobody.
-        reach.look(listed: [a, c, d], reached: [c, d], at: 3_000)
+        reach.look(listed: [a, c, d], reached: [c, d], at: 4_000)
         #expect(reach.unreached.isEmpty && reach.reachingMore.isEmpty)
     }
 
     @Test func `who is not reached takes nothing over`() {
         var reach = ClusterReach(own: a)
-        look(&reach, reached: [c, d], cMisses: [], from: 0, to: 3_000)
-        look(&reach, reached: [d], cMisses: nil, from: 4_000, to: 4_000)
+        look(&reach, reached: [c, d], cMisses: [], from: 0, to: 4_000)
+        look(&reach, reached: [d], cMisses: nil, from: 5_000, to: 5_000)
         #expect(reach.reachingMore.isEmpty)
     }
 }

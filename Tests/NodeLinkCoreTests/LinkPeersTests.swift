@@ -48,6 +48,22 @@ import Testing
         #expect(!peers.tick(at: now + 50).isEmpty)
     }
 
+    @Test func `a node that is there, as others say, is called without the rest of the pause`() {
+        var peers = LinkPeers(me: hello("a"))
+        peers.know(b, host: "h", port: 2, at: 0)
+        for now in stride(from: UInt64(0), to: 60_000, by: 10_000) {
+            #expect(peers.tick(at: now).count == 1)
+            peers.hurry(b, at: now)
+            #expect(peers.tick(at: now).isEmpty, "a call is under way")
+            peers.failed(b, at: now, random: 0.999)
+        }
+        #expect(peers.tick(at: 51_000).isEmpty)
+        peers.hurry(b, at: 51_000)
+        #expect(peers.tick(at: 51_000) == [.call(b, host: "h", port: 2)])
+        peers.hurry(Names.node("x"), at: 51_000)
+        #expect(peers.tick(at: 51_000).isEmpty)
+    }
+
     @Test func `a call that succeeds is up, and its end is down and called again at once`() {
         var peers = LinkPeers(me: hello("a"))
         peers.know(b, host: "h", port: 2, at: 0)

@@ -203,8 +203,11 @@ struct WebhookTests {
     }
 
     private static func told(_ room: Dialogue, _ count: Int64, event: UInt64 = 0) -> WebhookProgress {
-        WebhookProgress(
-            incarnation: room.state.incarnation ?? Incarnation(0), time: room.now, eventIndex: event, forgotten: count)
+        var progress = WebhookProgress(
+            incarnation: room.state.incarnation ?? Incarnation(0), time: room.now, eventIndex: event)
+        progress.noteForgotten(of: room.state.webhook)
+        progress.forgotten = count
+        return progress
     }
 
     @Test func `what was forgotten is told once, also when that is written down twice or without an event`() {
@@ -228,7 +231,15 @@ struct WebhookTests {
         room.run(.webhookDelivered(Self.told(room, 4, event: last)), by: .system)
         #expect(room.state.webhook?.forgotten == 5 && room.state.webhook?.toldForgotten == 4)
         #expect(room.state.webhook?.events.count == 1)
-        room.run(.webhookDelivered(Self.told(room, 5, event: room.index)), by: .system)
+        let all = Self.told(room, 5, event: room.index)
+        room.run(.webhookDelivered(all), by: .system)
         #expect(room.state.webhook == nil)
+        // It says nothing of what is forgotten from here on, however late it is written down once more.
+        for number in 0..<WebhookRecord.eventsMax + 3 {
+            room.run(number.isMultiple(of: 2) ? .reopenRoom : .closeRoom(NotifyOptions(notify: false)), by: .system)
+        }
+        #expect(room.state.webhook?.forgotten == 3)
+        room.run(.webhookDelivered(all), by: .system)
+        #expect(room.state.webhook?.toldForgotten == 0 && room.state.webhook?.forgotten == 3)
     }
 }

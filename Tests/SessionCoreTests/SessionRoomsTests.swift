@@ -237,13 +237,25 @@ import Wire
         #expect(!other.connect().contains(.kicked("a", .byManager)), "it has answered since")
     }
 
-    @Test func `who has entered again since is not told of the kick before`() {
+    @Test(arguments: [true, false]) func `who has asked to enter again since is not told of the kick before`(
+        _ isAnswered: Bool
+    ) {
         var dialogue = SessionDialogue.connected(in: "a")
         _ = dialogue.kick("a")
         let asked = dialogue.askEnter("a")
-        _ = dialogue.enter("a", number: asked)
         dialogue.heardAt = dialogue.now
+        if isAnswered { _ = dialogue.enter("a", number: asked) }
         _ = dialogue.disconnect()
+        #expect(!dialogue.connect().contains(.kicked("a", .byManager)))
+    }
+
+    @Test func `who is in the room again when it comes back is not told of the kick before`() {
+        var dialogue = SessionDialogue.connected(in: "a")
+        _ = dialogue.disconnect()
+        _ = dialogue.kick("a")
+        _ = dialogue.session.onEnteredElsewhere(
+            SessionDialogue.room("a"), dialogue.result("a"), at: dialogue.time)
+        #expect(dialogue.isIn("a"))
         #expect(!dialogue.connect().contains(.kicked("a", .byManager)))
     }
 

@@ -89,6 +89,15 @@ import Testing
         #expect(group.next(20) == .transferLeadership(to: id("b")))
     }
 
+    @Test func `of voters that reach more, one that does not take the leadership is not waited for`() {
+        var group = Group()
+        group.voters = ["a", "b", "c"]
+        group.reachingMore = ["b", "c"]
+        #expect(group.next(0) == .transferLeadership(to: id("b")))
+        #expect(group.next(100) == .transferLeadership(to: id("c")))
+        #expect(group.next(200) == .transferLeadership(to: id("b")))
+    }
+
     @Test func `the preferred leader does not get the leadership back while it reaches less`() {
         var group = Group()
         group.own = id("c")

@@ -120,8 +120,8 @@ extension ClusterStory {
             heal(own, peer)
         case .longCut:
             cut(own, peer)
-            // A silent link ends after 5 s, and the leaders wait for 3 s and up to two looks of a second.
-            try await Task.sleep(for: .seconds(12))
+            // A silent link ends after 5 s, and the leaders wait for 4 s and up to two looks of a second.
+            try await Task.sleep(for: .seconds(13))
             try await everybodyHears(after: "while n\(node + 1) and n\(other + 1) do not reach each other")
             try await Task.sleep(for: long)
             try await everybodyHears(after: "later while n\(node + 1) and n\(other + 1) do not reach each other")

@@ -30,7 +30,7 @@ extension Samples {
             .webhookDelivered(
                 WebhookProgress(
                     incarnation: Incarnation(uint64()), seq: uint64(), time: time(), eventIndex: uint64(),
-                    forgotten: maybe { $0.int64() })),
+                    forgotten: maybe { $0.int64() }, forgottenFrom: uint64())),
             .tap(taps()), .openPoll(id: tallyKey(), pollDraft(), options()), .vote(poll: tallyKey(), option: int64()),
             .closePoll(id: tallyKey(), options()),
             .decideHeld(heldID: text(64), HeldDecision(isAllowed: bool(), reason: maybe { $0.text(256) })),
@@ -114,6 +114,7 @@ extension Samples {
         var record = WebhookRecord()
         (record.firstSeq, record.since, record.forgotten) = (uint64(), time(), int64())
         (record.firstReport, record.firstHeld, record.toldForgotten) = (uint64(), uint64(), int64())
+        record.forgottenFrom = uint64()
         record.events = list { $0.lifeEvent() }
         return record
     }

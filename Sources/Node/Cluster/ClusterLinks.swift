@@ -63,6 +63,9 @@ final class ClusterLinks: Sendable {
     /// New connections are proved with other keys; `KeyRing` says in which order to rotate.
     func use(_ ring: KeyRing) async { await link.loop.run { [link] in link.value.use(LinkKeys(ring)) } }
 
+    /// Calls a node that is there, as others say.
+    func hurry(_ node: NodeID) { link.loop.execute { [link] in link.value.hurry(node) } }
+
     /// Ends all links without a word.
     func stop() async { await link.loop.run { [link] in link.value.close() } }
 

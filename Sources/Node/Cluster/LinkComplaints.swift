@@ -26,8 +26,8 @@ struct LinkComplaints {
         /// nil: it is reached.
         var unreachedSince: ContinuousClock.Instant?
         var isSaid = false
-        /// The end of the last connection or call that ended by itself.
-        var error: LinkError?
+        /// The end of the last connection or call that ended by itself, and when.
+        var error: (LinkError, at: ContinuousClock.Instant)?
     }
 
     private var peers: [NodeID: Peer] = [:]
@@ -54,7 +54,7 @@ struct LinkComplaints {
     mutating func noteUnreached(_ node: NodeID, _ error: LinkError, at now: ContinuousClock.Instant) -> Bool {
         guard peers[node] != nil || peers.count < Self.kindsMax else { return false }
         var peer = peers[node] ?? Peer(unreachedSince: now)
-        peer.error = error
+        peer.error = (error, now)
         let isDue = !peer.isSaid && (peer.unreachedSince.map { now - $0 >= Self.outagePatience } ?? false)
         if isDue { peer.isSaid = true }
         peers[node] = peer
@@ -71,7 +71,9 @@ struct LinkComplaints {
     /// - Returns: the reason, if the connection has ended by itself.
     mutating func noteDown(_ node: NodeID, at now: ContinuousClock.Instant) -> LinkError? {
         peers[node]?.unreachedSince = now
-        return peers[node]?.error
+        // Said in the same turn. A call that crossed with the connection may have failed long before.
+        guard let (error, at) = peers[node]?.error, now - at < .milliseconds(100) else { return nil }
+        return error
     }
 
     /// Whether one of the two was taken out of the cluster, as was said on a link to that node lately.

@@ -18,10 +18,16 @@ final class ReachWatch: Sendable {
     private let cluster: ClusterView
     private let system: SystemGroup
     private let logger: Logger
+    private let hurry: @Sendable (NodeID) -> Void
     private let reach: Mutex<ClusterReach>
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    init(own: NodeID, nodes: ClusterNodes, cluster: ClusterView, system: SystemGroup, logger: Logger) {
+    /// - Parameter hurry: calls a node that is there, as others say.
+    init(
+        own: NodeID, nodes: ClusterNodes, cluster: ClusterView, system: SystemGroup, logger: Logger,
+        hurry: @escaping @Sendable (NodeID) -> Void
+    ) {
+        self.hurry = hurry
         self.own = own
         self.nodes = nodes
         self.cluster = cluster
@@ -77,6 +83,7 @@ final class ReachWatch: Sendable {
             return (before, reach, reach.unreached)
         }
         cluster.set(reachingMore: now.reachingMore, reachingFewer: now.reachingFewer)
+        for node in now.reachedByOthers { hurry(node) }
         if before.isEmpty, !now.reachingMore.isEmpty {
             logger.warning(
                 "this node does not reach nodes that others reach; it hands what it leads to those",

@@ -36,10 +36,11 @@ extension RoomActor {
     /// Everything that is owed by now counts as delivered: there is no webhook any more. Nothing that comes later does:
     /// there may be one again before this is written down.
     func forgetOwed() -> WebhookSlice {
-        WebhookSlice(
-            progress: WebhookProgress(
-                incarnation: state.incarnation ?? Incarnation(0), seq: state.lastSeq, time: context.now(),
-                eventIndex: max(state.lastOwedEvent, state.lastReport), forgotten: state.webhook?.forgotten))
+        var progress = WebhookProgress(
+            incarnation: state.incarnation ?? Incarnation(0), seq: state.lastSeq, time: context.now(),
+            eventIndex: max(state.lastOwedEvent, state.lastReport))
+        progress.noteForgotten(of: state.webhook)
+        return WebhookSlice(progress: progress)
     }
 
     /// The items after `progress`, at most `limit` items, in order. `completion` is called on the loop, at once or when
@@ -51,7 +52,7 @@ extension RoomActor {
         let incarnation = state.incarnation ?? Incarnation(0)
         var slice = WebhookSlice(progress: WebhookProgress(incarnation: incarnation))
         slice.progress.eventIndex = progress?.eventIndex ?? 0
-        slice.progress.forgotten = progress?.forgotten
+        if let progress { slice.progress.noteForgotten(as: progress) }
         guard let owed = state.webhook else { return completion(slice) }
         if let event = owed.events.first(where: { $0.index > slice.progress.eventIndex }), let life = event.life {
             return pastSlice(event, of: life, after: progress, limit: limit, settings, completion)
@@ -94,9 +95,8 @@ extension RoomActor {
         _ event: RoomLifeEvent, of life: Incarnation, after progress: WebhookProgress?, limit: Int,
         _ settings: WebhookSettings, _ completion: @escaping @Sendable (WebhookSlice?) -> Void
     ) {
-        var slice = WebhookSlice(
-            progress: WebhookProgress(
-                incarnation: life, eventIndex: progress?.eventIndex ?? 0, forgotten: progress?.forgotten))
+        var slice = WebhookSlice(progress: WebhookProgress(incarnation: life, eventIndex: progress?.eventIndex ?? 0))
+        if let progress { slice.progress.noteForgotten(as: progress) }
         // Whatever is behind it, the next slice tells.
         slice.more = true
         let owed = state.owedMessages(ofPast: life)
@@ -151,9 +151,10 @@ extension RoomActor {
         _ slice: inout WebhookSlice, _ messages: [Message], reachable: UInt64, limit: Int, settings: WebhookSettings
     ) {
         // As they are now: history may have been read meanwhile.
-        let (forgotten, told) = (state.webhook?.forgotten ?? 0, state.webhook?.toldForgotten ?? 0)
-        slice.forgotten = max(0, forgotten - max(told, slice.progress.forgotten ?? 0))
-        if slice.forgotten > 0 { slice.progress.forgotten = forgotten }
+        let owed = state.webhook ?? WebhookRecord()
+        let known = slice.progress.forgottenFrom == owed.forgottenFrom ? slice.progress.forgotten ?? 0 : 0
+        slice.forgotten = max(0, owed.forgotten - max(owed.toldForgotten, known))
+        slice.progress.noteForgotten(of: owed)
         var events = owedEvents(after: slice.progress.eventIndex, limit)[...]
         var bytes = 0
         for message in messages {

@@ -11,6 +11,7 @@ extension WebhookRecord: WireMessage {
         try walker.defaulted(6, "firstReport", &firstReport, default: 0)
         try walker.defaulted(7, "firstHeld", &firstHeld, default: 0)
         try walker.defaulted(8, "toldForgotten", &toldForgotten, default: 0)
+        try walker.defaulted(9, "forgottenFrom", &forgottenFrom, default: 0)
     }
 }
 
@@ -55,6 +56,7 @@ extension WebhookProgress: WireMessage {
         try walker.shown(3, "time", &time)
         try walker.shown(4, "eventIndex", &eventIndex)
         try walker.optional(5, "forgotten", &forgotten)
+        try walker.defaulted(6, "forgottenFrom", &forgottenFrom, default: 0)
         if W.isDecoding { incarnation = Incarnation(number) }
     }
 }
