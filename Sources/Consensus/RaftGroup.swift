@@ -122,6 +122,9 @@ public struct RaftGroup: Sendable {
     var transferTarget: ServerID?
     /// Hand-overs tried because this replica may not lead; each time to another one.
     var handOvers = 0
+    /// Ticks before the next one: where nobody takes the leadership, this replica leads meanwhile.
+    var handOverPause = 0
+    var isHandOverPaused = false
     var readRound: UInt64 = 0
     var pendingReads: [PendingRead] = []
     var needsReadRound = false

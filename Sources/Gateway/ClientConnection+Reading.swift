@@ -15,11 +15,13 @@ extension ClientConnection {
             handshakeBytes += bytes.count
             lane.readHandshake(bytes, of: self)
         case .open:
-            // Reading has stopped then, but what was read with it (records of TLS) still comes.
+            // Reading has stopped mostly, but what was read with it (records of TLS) still comes.
             if unparsed.isEmpty, unfinished == nil, mayTake {
                 readFrames(bytes)
             } else {
                 unparsed.append(contentsOf: bytes)
+                // So many replies may have come since the last flush that it has not stopped: the next one lets it go on.
+                pauseReading()
             }
             if session == nil, untakenBytes > Self.receivedBeforeLoginMax {
                 close(.tooBig, "too much before connect")

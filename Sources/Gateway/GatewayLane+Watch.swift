@@ -17,6 +17,8 @@ extension GatewayLane {
             onLeaderKnown(ShardNotice(shard: pulse.shard, term: pulse.term), by: node)
             guard open.isLed(pulse.shard, by: node, term: pulse.term) else { continue }
             pulsedAt[pulse.shard] = loop.nowMilliseconds
+            let refused = ownAsked(open.onLeaderStill(node, pulse.shard, term: pulse.term))
+            if !refused.isEmpty { shared.router.route(refused, to: node, from: number) }
             let isEqual = pulse.tally(of: number) == roster.tally(of: pulse.shard, lane: number)
             // Rooms that are being announced differ, and have a deadline of their own.
             let agrees: Bool? = isEqual ? true : awaited.awaitsAny(of: pulse.shard) ? nil : false

@@ -115,7 +115,8 @@ final class Hub {
         let unprimed = audience(in: .json, .unprimed)
         var window = exchange(&window, with: nil) ?? CompressedStream(room: room)
         defer { self.window = window }
-        guard let step = window.append(shared, needsPrimer: !unprimed.isEmpty, by: compression),
+        let needsPrimer = unprimed.viewers.suffix(Self.primedAtATime).contains(where: Self.mayBePrimed)
+        guard let step = window.append(shared, needsPrimer: needsPrimer, by: compression),
             let frame = LaneFrame(shared, in: .json, of: room, countedIn: lane.buffers, written: step.bytes)
         else { return nil }
         for viewer in excluded { fallBehind(viewer) }
@@ -129,16 +130,18 @@ final class Hub {
         let inStep = audience(in: .json, .inStep)
         for index in unprimed.viewers.indices.suffix(Self.primedAtATime).reversed() {
             let viewer = unprimed.viewers[index]
-            // A viewer that has lost something is told so first.
-            guard viewer.session?.state.losses.isEmpty == true, !excluded.contains(where: { $0 === viewer }) else {
-                continue
-            }
+            guard Self.mayBePrimed(viewer), !excluded.contains(where: { $0 === viewer }) else { continue }
             unprimed.settle(index)
             unprimed.remove(index)
             viewer.followed?.isInStep = true
             if let frame { viewer.enqueue(frame) }
             inStep.add(viewer)
         }
+    }
+
+    /// A viewer that has lost something is told so first.
+    private static func mayBePrimed(_ viewer: ClientConnection) -> Bool {
+        viewer.session?.state.losses.isEmpty == true
     }
 
     /// The others get their primer with a later frame.

@@ -31,7 +31,7 @@ package struct CompleteReplicas: Sendable {
 
     /// Those that are complete in this term. Voters were complete when they were promoted, unless they have needed a
     /// snapshot since.
-    func complete(of voters: [ServerID], in term: UInt64) -> Set<ServerID> {
+    package func complete(of voters: [ServerID], in term: UInt64) -> Set<ServerID> {
         guard self.term == term else { return Set(voters) }
         return servers.union(voters.filter { given[$0.node] == nil })
     }

@@ -131,6 +131,10 @@ public final class ChatroomNode: Service, Sendable {
             try await system.start()
             try await system.create(identity, node: configuration.node)
             system.close()
+            // The state that was written lets the log trim itself, and the log tells the loop when it has: both before the loop ends.
+            await loop.run {}
+            store.close()
+            await loop.run {}
             loop.shutdown()
             await loop.joined()
             owner = DataOwner(cluster: identity.id, shards: identity.shardCount, node: configuration.node.text)

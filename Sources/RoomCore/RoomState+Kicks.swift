@@ -33,6 +33,14 @@ extension RoomState {
         record?.kicks.last { $0.user == user && $0.time >= time }?.reason
     }
 
+    /// No stay of the user that begins now began before that: the log's time may be ahead of the clock, and who was put out
+    /// at a time of it and is here again must not look as if he had been here then.
+    public func earliestStay(of user: UserID) -> Timestamp {
+        let kick = record?.kicks.last { $0.user == user }?.time.adding(milliseconds: 1)
+        let out = record?.everybodyOutAt?.adding(milliseconds: 1)
+        return max(record?.info.createdAt ?? Timestamp(0), kick ?? Timestamp(0), out ?? Timestamp(0))
+    }
+
     /// Whether everybody was put out at that time or later.
     public func everybodyKicked(since time: Timestamp) -> Bool {
         record?.everybodyOutAt.map { $0 >= time } ?? false

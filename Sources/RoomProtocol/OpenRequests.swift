@@ -125,9 +125,11 @@ public struct OpenRequests: Sendable {
             case .unled?, nil: return .held
             }
         }
-        let leader = leader(of: shard)
+        var leader = leader(of: shard)
         guard let request = call.number else { return leader.map { .ask($0.node) } ?? .held }
         let asker = call.asker
+        // A call of the session before it was refused, and is asked again first (`onLeaderStill`).
+        if heldCount > 0, hasHeld(asker, of: shard) { leader = nil }
         // The server API has no bound of its own: whoever may use it is trusted.
         let countMax = asker == .server ? Self.openMax : Self.openPerSessionMax
         guard calls.count < Self.openMax,
@@ -137,6 +139,14 @@ public struct OpenRequests: Sendable {
         if let entrance = Entrance(calls[place]) { enters[entrance, default: 0] += 1 }
         if leader == nil { hold(place, at: nowMilliseconds) }
         return leader.map { .ask($0.node) } ?? .held
+    }
+
+    /// Whether calls of a session to that shard wait. Those of the server API need no order.
+    private func hasHeld(_ asker: Asker, of shard: ShardID) -> Bool {
+        guard case .session = asker else { return false }
+        return calls.requests(of: asker).contains { request in
+            calls.place(of: asker, request).map { calls[$0].shard == shard && calls[$0].heldSince != nil } ?? false
+        }
     }
 
     /// A call was answered. False when it is not open: it was answered or given back before.
@@ -292,6 +302,16 @@ public struct OpenRequests: Sendable {
         guard case .suspected(let leader)? = shards[shard], leader == confirmed else { return [] }
         shards[shard] = .led(leader)
         return ask(node, of: shard) { $0.askedOf != node }
+    }
+
+    /// The leader of a term says once more that it leads. Calls that it has refused meanwhile, because it was handing the
+    /// leadership over and nobody took it, wait for no other leader.
+    /// - Returns: the calls to ask there, oldest first: those that it was not asked, or has refused.
+    public mutating func onLeaderStill(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest] {
+        guard heldCount > 0, case .led(let leader)? = shards[shard], leader == Leader(node: node, term: term) else {
+            return []
+        }
+        return ask(node, of: shard) { $0.askedOf == nil }
     }
 
     /// The open calls of a shard wait for this node from now on.

@@ -148,7 +148,8 @@ extension RoomActor {
             nick: request.nick ?? known.nick, avatar: request.avatar ?? known.avatar, ext: request.ext ?? known.ext)
         var visitor = Visitor(
             key: arrival.key, laneNumber: arrival.call.address.lane, user: caller.user, profile: profile,
-            anonymous: caller.anonymous, device: caller.device, enteredAt: now)
+            anonymous: caller.anonymous, device: caller.device,
+            enteredAt: max(now, state.earliestStay(of: caller.user)))
         visitor.notifyExt = request.notifyExt
         visitor.addressHash = caller.addressHash
         visitor.encoding = arrival.call.address.encoding

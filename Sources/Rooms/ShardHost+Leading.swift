@@ -137,11 +137,16 @@ extension ShardHost {
 
     /// Hands leadership to whoever can take it over at once; false when there is nobody.
     func transferLeadership(to node: NodeID? = nil) -> Bool {
+        // Nobody is asked beside the one that is: it takes the leadership, or the log asks the next one.
+        if node == nil, log.isEstablished, log.isTransferring { return true }
         let wrongClocks = context.cluster.current.wrongClocks
+        let complete = keeper.replicas.complete(of: log.membership.voters, in: log.term)
         let ready = log.peerStatuses.filter {
             $0.isVoter && $0.isActive && $0.isCaughtUp && !wrongClocks.contains($0.id.node)
         }
-        let heir = ready.filter { node == nil || $0.id.node == node?.text }.max { $0.matchIndex < $1.matchIndex }
+        // One that lacks history does not take it.
+        func order(_ peer: PeerStatus) -> (Int, UInt64) { (complete.contains(peer.id) ? 1 : 0, peer.matchIndex) }
+        let heir = ready.filter { node == nil || $0.id.node == node?.text }.max { order($0) < order($1) }
         guard log.isEstablished, let heir else { return false }
         tellWhoHasLeft()
         do throws(RaftError) {

@@ -299,6 +299,8 @@ final class SystemHost: GroupLogDelegate {
         }
         lastStamp = max(lastStamp, command.time)
         entriesSinceCheckpoint += 1
+        // A program that can't do the level finds it when it opens the files, before it knows what is committed.
+        if level != nil { entriesSinceCheckpoint = max(entriesSinceCheckpoint, Self.checkpointEntries) }
         bytesSinceCheckpoint += entry.payload.count
         // Observers have been told of a change when the answer goes out.
         if let change {

@@ -161,6 +161,22 @@ import Testing
         #expect(cluster["a"].role == .follower)
     }
 
+    @Test func `a leader that may not lead does so meanwhile where nobody takes the leadership`() throws {
+        let cluster = try led()
+        for name in ["a", "b", "c"] { cluster.act(name) { $0.mayLead = false } }
+        var accepted = 0
+        var offered: Set<ServerID> = []
+        for turn in 0..<400 {
+            tickAll(cluster, "a")
+            if let target = cluster["a"].transferTarget { offered.insert(target) }
+            if (try? cluster.propose("a", "x\(turn)")) != nil { accepted += 1 }
+            cluster.settle()
+        }
+        #expect(cluster["a"].isEstablished && cluster.commands("a").count == accepted)
+        #expect(offered == [TestCluster.id("b"), TestCluster.id("c")])
+        #expect(accepted > 100, "more often than not it is not being handed over")
+    }
+
     @Test func `the longest log leads for a moment although it may not, if nobody can win without it`() throws {
         let cluster = try led()
         cluster.act("b") { $0.mayLead = false }

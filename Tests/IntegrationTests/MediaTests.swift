@@ -372,6 +372,28 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `who is refused holds no transfer of the node, whether it closes or not`() async throws {
+            try await TestNode.run(["media": ["transfers": 2]]) { node in
+                let room = try await node.createRoom("r")
+                let ann = try await TestClient.entered(node, "ann", room)
+                var sockets: [TestSocket] = []
+                for _ in 0..<10 {
+                    let socket = TestSocket()
+                    try await socket.open(port: node.clientPort)
+                    let lines = ["PUT /v1/media/r/none?token=none HTTP/1.1", "Host: localhost", "Content-Length: 1"]
+                    await socket.write(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
+                    sockets.append(socket)
+                    // It has been refused, and stays.
+                    try await poll("a place that is given back") {
+                        try await node.metric("chatroom_media_transfers") == 0
+                    }
+                }
+                let ticket = try await ann.upload(room, Self.png)
+                #expect(try await node.transfer("PUT", ticket.url, body: Self.png).status == 200)
+                for socket in sockets { await socket.close() }
+            }
+        }
+
         static func draft(_ kind: UploadKind, _ size: Int64) -> UploadDraft {
             UploadDraft(kind: kind, name: "n", contentType: "image/png", size: size)
         }

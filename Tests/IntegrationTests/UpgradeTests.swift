@@ -43,6 +43,22 @@ extension IntegrationTests {
             #expect(try await program.ended().status == 65)
         }
 
+        @Test func `a node of a young cluster can't be led back either, though its links are refused`() async throws {
+            try await TestCluster.run(3) { cluster in
+                try await cluster.start(3)
+                let node = cluster.nodes[2]
+                #expect(try await level(node) == Self.newest)
+                _ = try await node.stop()
+                try setMax(node, Self.newest - 1)
+                let program = try Program("chatroomd", ["--config", node.configPath])
+                defer { program.signal(SIGKILL) }
+                let line = try await program.errorLine { $0.hasPrefix("chatroomd: ") || $0.contains("node is serving") }
+                let message = try #require(line)
+                #expect(message.contains("the cluster has feature level \(Self.newest)"), "\(message)")
+                #expect(try await program.ended().status == 65)
+            }
+        }
+
         @Test func `the level waits for an operator where it is told to`() async throws {
             let node = try TestNode()
             try setMax(node, Self.newest - 1)

@@ -59,6 +59,10 @@ struct Lane {
     }
 
     /// A call was not taken.
+    mutating func leadsStill(_ name: String, _ term: UInt64, _ shard: ShardID = Lane.shard) throws -> [RoomRequest] {
+        open.onLeaderStill(try node(name), shard, term: term)
+    }
+
     mutating func refused(_ name: String = "s1", _ request: UInt32 = 1, by node: String) throws {
         open.refused(.session(try session(name)), request, by: try self.node(node), at: now)
     }

@@ -290,6 +290,25 @@ import Wire
         #expect(lane.expire() == [call])
     }
 
+    @Test mutating func `what a leader refuses while it hands over is asked again when it still leads, in its order`()
+        throws
+    {
+        _ = try lane.leads("n2", 5)
+        let calls = [try lane.call("s1", 1), try lane.call("s1", 2)]
+        #expect(lane.add(calls[0]) == .ask(try lane.node("n2")))
+        try lane.refused("s1", 1, by: "n2")
+        // Behind the one that waits; others do not wait.
+        #expect(lane.add(calls[1]) == .held)
+        #expect(lane.add(try lane.call("s2", 1)) == .ask(try lane.node("n2")))
+        #expect(lane.add(try lane.call("s1", 3), Lane.other) == .held, "nobody leads that one")
+        #expect(try lane.leadsStill("n3", 5) == [] && lane.leadsStill("n2", 4) == [])
+        #expect(try lane.leadsStill("n2", 5) == calls)
+        #expect(try lane.leadsStill("n2", 5) == [], "it was asked")
+        #expect(lane.add(try lane.call("s1", 4)) == .ask(try lane.node("n2")))
+        lane.now += OpenRequests.heldMilliseconds
+        #expect(lane.expire() == [try lane.call("s1", 3)])
+    }
+
     @Test mutating func `a refusal by the leader itself makes the call wait for the next`() throws {
         _ = try lane.leads("n2", 5)
         let call = try lane.call()

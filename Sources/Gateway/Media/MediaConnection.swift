@@ -10,6 +10,8 @@ class MediaConnection: ConnectionHandler {
     let connection: ClientConnection
     let answer: MediaAnswer
     private(set) var isEnded = false
+    /// It counts among the node's transfers.
+    private var holdsPlace = true
     private var heardAt: UInt64
     private let beganAt: UInt64
     private var timer: LoopTimer?
@@ -83,7 +85,15 @@ class MediaConnection: ConnectionHandler {
         guard !isEnded else { return }
         isEnded = true
         timer?.cancel()
+        // A client that does not close holds no place meanwhile.
+        giveBackPlace()
         tcp.shutdownThenClose(withinMilliseconds: 5_000)
+    }
+
+    private func giveBackPlace() {
+        guard holdsPlace else { return }
+        holdsPlace = false
+        connection.lane.shared.transfers.add(-1)
     }
 
     func didWrite() {}
@@ -109,7 +119,7 @@ class MediaConnection: ConnectionHandler {
         isEnded = true
         timer?.cancel()
         didClose()
-        self.connection.lane.shared.transfers.add(-1)
+        giveBackPlace()
         // The places that it has are its client's.
         self.connection.connectionDidClose(connection, error: error)
     }

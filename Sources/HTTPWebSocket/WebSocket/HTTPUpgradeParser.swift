@@ -25,6 +25,7 @@ public struct HTTPUpgradeParser: Sendable {
     static let names: [StaticString] = [
         "host", "upgrade", "connection", "origin", "content-length", "transfer-encoding", "sec-websocket-key",
         "sec-websocket-version", "sec-websocket-protocol", "sec-websocket-extensions", "x-forwarded-for",
+        "x-forwarded-proto",
         "accept-encoding", "if-none-match", "authorization", "range", "if-range", "expect",
     ]
 

@@ -109,6 +109,8 @@ final class ServerLane {
     func onLeaderKnownStill(_ notice: ShardNotice, by node: NodeID) {
         open.onLeaderInsisting(node, notice.shard, term: notice.term, at: loop.nowMilliseconds)
         onLeaderKnown(notice, by: node)
+        let refused = open.onLeaderStill(node, notice.shard, term: notice.term)
+        if !refused.isEmpty { ask(again: refused, of: node) }
     }
 
     func onLeaderSuspected(_ notice: ShardNotice, of node: NodeID) {

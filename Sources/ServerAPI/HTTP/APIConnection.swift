@@ -272,12 +272,13 @@ final class APIConnection: ConnectionHandler {
         while let first = output.first, !tcp.isWriting {
             output.removeFirst()
             let count = tcp.tryWrite(first)
-            if count < first.count {
-                outputDeadline = port.loop.nowMilliseconds + port.milliseconds(\.unreadSeconds)
-                tcp.write(first, from: count)
-                // From here on the client is waited for, as where it does not send.
-                port.set(self, waits: true)
-            }
+            if count < first.count { tcp.write(first, from: count) }
+        }
+        // TLS has taken all that it has sealed, though some of it may still wait for the client.
+        if tcp.isWriting, outputDeadline == nil {
+            outputDeadline = port.loop.nowMilliseconds + port.milliseconds(\.unreadSeconds)
+            // From here on the client is waited for, as where it does not send.
+            port.set(self, waits: true)
         }
         setTimer()
     }
