@@ -130,8 +130,10 @@ public final class ChatroomNode: Service, Sendable {
                 ownLevel: configuration.levelMax, now: WallClock.now, forward: Self.nobodyElse)
             try await system.start()
             try await system.create(identity, node: configuration.node)
+            // The turn that has answered begins to write the state. It lets the log trim itself when it is written, and the log
+            // tells the loop when it has: all of it before the loop ends.
+            await loop.run {}
             system.close()
-            // The state that was written lets the log trim itself, and the log tells the loop when it has: both before the loop ends.
             await loop.run {}
             store.close()
             await loop.run {}

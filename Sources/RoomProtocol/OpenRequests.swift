@@ -68,8 +68,8 @@ public struct OpenRequests: Sendable {
     private var calls = OpenCalls()
     /// The enters among the calls, so that nobody looks at all calls for one.
     private var enters: [Entrance: Int] = [:]
-    /// The number of calls that wait, so that nobody looks at all of them while none does.
-    private var heldCount = 0
+    /// The number of calls that wait, by shard, so that nobody looks at all of them while none does.
+    private var heldCounts: [ShardID: Int] = [:]
     /// When all calls are looked at next.
     private var sweepAt: UInt64 = 0
     private var unansweredAt: UInt64 = 0
@@ -129,7 +129,7 @@ public struct OpenRequests: Sendable {
         guard let request = call.number else { return leader.map { .ask($0.node) } ?? .held }
         let asker = call.asker
         // A call of the session before it was refused, and is asked again first (`onLeaderStill`).
-        if heldCount > 0, hasHeld(asker, of: shard) { leader = nil }
+        if leader != nil, heldCounts[shard] != nil, hasHeld(asker, of: shard) { leader = nil }
         // The server API has no bound of its own: whoever may use it is trusted.
         let countMax = asker == .server ? Self.openMax : Self.openPerSessionMax
         guard calls.count < Self.openMax,
@@ -141,11 +141,12 @@ public struct OpenRequests: Sendable {
         return leader.map { .ask($0.node) } ?? .held
     }
 
-    /// Whether calls of a session to that shard wait. Those of the server API need no order.
+    /// Whether calls of a session to that shard wait to be asked. Those of the server API need no order.
     private func hasHeld(_ asker: Asker, of shard: ShardID) -> Bool {
         guard case .session = asker else { return false }
         return calls.requests(of: asker).contains { request in
-            calls.place(of: asker, request).map { calls[$0].shard == shard && calls[$0].heldSince != nil } ?? false
+            guard let place = calls.place(of: asker, request) else { return false }
+            return calls[place].shard == shard && calls[place].heldSince != nil && !calls[place].isInDoubt
         }
     }
 
@@ -155,7 +156,7 @@ public struct OpenRequests: Sendable {
     /// - Returns: whether there was one.
     private mutating func remove(_ asker: Asker, _ request: UInt32, at place: Int? = nil) -> Bool {
         guard let open = calls.remove(asker, request, at: place) else { return false }
-        if open.heldSince != nil { heldCount -= 1 }
+        if open.heldSince != nil { noteHeld(open.shard, by: -1) }
         if let entrance = Entrance(open) {
             let count = enters[entrance, default: 0]
             enters[entrance] = count > 1 ? count - 1 : nil
@@ -180,7 +181,12 @@ public struct OpenRequests: Sendable {
     private mutating func hold(_ place: Int, at nowMilliseconds: UInt64) {
         guard calls[place].heldSince == nil else { return }
         calls[place].heldSince = nowMilliseconds
-        heldCount += 1
+        noteHeld(calls[place].shard, by: 1)
+    }
+
+    private mutating func noteHeld(_ shard: ShardID, by change: Int) {
+        let count = heldCounts[shard, default: 0] + change
+        heldCounts[shard] = count > 0 ? count : nil
     }
 
     /// A leader does not know the session of this call, which is in the room: it is to be told, and asked again behind
@@ -308,7 +314,8 @@ public struct OpenRequests: Sendable {
     /// leadership over and nobody took it, wait for no other leader.
     /// - Returns: the calls to ask there, oldest first: those that it was not asked, or has refused.
     public mutating func onLeaderStill(_ node: NodeID, _ shard: ShardID, term: UInt64) -> [RoomRequest] {
-        guard heldCount > 0, case .led(let leader)? = shards[shard], leader == Leader(node: node, term: term) else {
+        guard heldCounts[shard] != nil, case .led(let leader)? = shards[shard], leader == Leader(node: node, term: term)
+        else {
             return []
         }
         return ask(node, of: shard) { $0.askedOf == nil }
@@ -323,7 +330,7 @@ public struct OpenRequests: Sendable {
                 hold(place, at: calls[place].madeAt)
                 continue
             }
-            if calls[place].heldSince != nil { heldCount -= 1 }
+            if calls[place].heldSince != nil { noteHeld(shard, by: -1) }
             calls[place].heldSince = nil
             guard isToAsk(calls[place]) else { continue }
             calls[place].ask(node)
@@ -355,7 +362,7 @@ public struct OpenRequests: Sendable {
 
     /// Calls that have waited too long, oldest first: they are to be answered 503, and are no longer open.
     public mutating func expire(at nowMilliseconds: UInt64) -> [RoomRequest] {
-        guard heldCount > 0 || nowMilliseconds >= sweepAt else { return [] }
+        guard !heldCounts.isEmpty || nowMilliseconds >= sweepAt else { return [] }
         sweepAt = nowMilliseconds + 5_000
         let due = calls.places { $0.isOverdue(at: nowMilliseconds) }
         return due.map { place in

@@ -369,6 +369,8 @@ final class SystemHost: GroupLogDelegate {
                 guard case .success = result else { return }
                 log.trim(through: index)
                 log.onInput()
+                // One may have become due meanwhile that does not wait for the next entry.
+                host.checkpointIfDue(log)
             }
         }
     }
