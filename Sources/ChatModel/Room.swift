@@ -89,8 +89,6 @@ public struct RoomView: Sendable, Hashable {
     public var shard: ShardID?
     /// Server API only.
     public var leader: NodeID?
-    /// Absent: nothing closes the room by itself. Server API only.
-    public var idleCloseSeconds: Int64?
     /// Only of a deleted room that can be had back, as `purgeAt`. Server API only.
     public var deletedAt: Timestamp?
     /// When it is gone for good.
@@ -101,16 +99,5 @@ public struct RoomView: Sendable, Hashable {
         self.online = online
         self.shard = shard
         self.leader = leader
-        if shard != nil { showIdleClose() }
-    }
-
-    /// As the server API shows it.
-    public mutating func show(shard: ShardID, leader: NodeID) {
-        (self.shard, self.leader) = (shard, leader)
-        showIdleClose()
-    }
-
-    private mutating func showIdleClose() {
-        idleCloseSeconds = info.idleCloseSeconds > 0 ? info.idleCloseSeconds : nil
     }
 }

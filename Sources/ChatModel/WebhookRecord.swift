@@ -102,6 +102,7 @@ public struct WebhookProgress: Sendable, Hashable {
         self.forgotten = forgotten
         self.forgottenFrom = forgottenFrom
     }
+
     /// All that was forgotten by now is told with it.
     public mutating func noteForgotten(of record: WebhookRecord?) {
         (forgotten, forgottenFrom) = (record?.forgotten ?? 0, record?.forgottenFrom ?? 0)

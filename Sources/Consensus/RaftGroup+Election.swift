@@ -110,23 +110,20 @@ extension RaftGroup {
         if !mayLead, handOverPause == 0 { transferLeadership() }
     }
 
-    /// Election timeouts between two rounds in which all voters have let the leadership pass.
-    static let handOverPauseTimeouts = 4
+    /// Election timeouts from the last offer of a round, which has one to be taken, to the first of the next.
+    static let handOverPauseTimeouts = 5
 
     /// To the voter that has most, and if that does not take it, to the next one.
     private mutating func transferLeadership() {
         guard isEstablished, transferTarget == nil else { return }
         let heirs = peers.filter { $0.isVoter && $0.isActive }.sorted { ($1.match, $0.id) < ($0.match, $1.id) }
         guard !heirs.isEmpty else { return }
-        // All were asked, and while one is asked nothing is proposed: the group must not stand still for ever.
-        if handOvers > 0, handOvers.isMultiple(of: heirs.count), !isHandOverPaused {
-            isHandOverPaused = true
-            handOverPause = configuration.electionTimeoutTicks * Self.handOverPauseTimeouts
-            return
-        }
-        isHandOverPaused = false
         let heir = heirs[handOvers % heirs.count].id
         handOvers &+= 1
+        // While one is asked nothing is proposed: where all let it pass the group must not stand still for ever.
+        if handOvers.isMultiple(of: heirs.count) {
+            handOverPause = configuration.electionTimeoutTicks * Self.handOverPauseTimeouts
+        }
         try? transferLeadership(to: heir)
     }
 
@@ -212,7 +209,7 @@ extension RaftGroup {
         leader = id
         isLeaderDoubted = false
         withheldCampaigns = 0
-        (handOvers, handOverPause, isHandOverPaused) = (0, 0, false)
+        (handOvers, handOverPause) = (0, 0)
         votes = [:]
         electionElapsed = 0
         heartbeatElapsed = 0

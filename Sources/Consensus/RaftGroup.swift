@@ -124,7 +124,6 @@ public struct RaftGroup: Sendable {
     var handOvers = 0
     /// Ticks before the next one: where nobody takes the leadership, this replica leads meanwhile.
     var handOverPause = 0
-    var isHandOverPaused = false
     var readRound: UInt64 = 0
     var pendingReads: [PendingRead] = []
     var needsReadRound = false

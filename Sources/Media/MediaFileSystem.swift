@@ -113,7 +113,10 @@ enum MediaFileSystem {
         while true {
             // The end is no error, and looks like one but for this.
             errno = 0
-            guard let entry = readdir(folder) else { return (names.sorted(), errno) }
+            guard let entry = readdir(folder) else {
+                let error = errno
+                return (names.sorted(), error)
+            }
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }

@@ -257,9 +257,7 @@ public struct Presence: Sendable {
         guard let visitor = visitors[key], let stay = stays[visitor.user] else { return [] }
         let onlineBefore = online
         guard remove(key) else { return [] }
-        var effects: [PresenceEffect] = [
-            .departed(UserName(user: visitor.user, nick: stay.profile.nick))
-        ]
+        var effects: [PresenceEffect] = [.departed(UserName(user: visitor.user, nick: stay.profile.nick))]
         if let exit = publishExit(stay, visitor.user, onlineBefore: onlineBefore, notify: notify, at: now) {
             effects.append(.show(exit))
         }

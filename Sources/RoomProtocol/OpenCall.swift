@@ -11,6 +11,8 @@ struct OpenCall: Sendable {
     let isEnter: Bool
     /// Since when there is nobody to wait for; nil while a leader has it that is trusted.
     var heldSince: UInt64?
+    /// Further calls of its session to the shard wait behind it. Set where it is held.
+    var keepsOrder = false
     /// The node that was asked last and has not refused as often as it was asked; nil when there is none, or when
     /// the call may not have arrived.
     private(set) var askedOf: NodeID?

@@ -64,12 +64,22 @@ public struct OpenRequests: Sendable {
         }
     }
 
+    /// A session that waits for a shard.
+    private struct Waiting: Hashable {
+        var asker: Asker
+        var shard: ShardID
+
+        init(_ asker: Asker, _ shard: ShardID) { (self.asker, self.shard) = (asker, shard) }
+    }
+
     private var shards: [ShardID: Shard] = [:]
     private var calls = OpenCalls()
     /// The enters among the calls, so that nobody looks at all calls for one.
     private var enters: [Entrance: Int] = [:]
     /// The number of calls that wait, by shard, so that nobody looks at all of them while none does.
     private var heldCounts: [ShardID: Int] = [:]
+    /// Those of them behind which further calls of the same session to the shard wait.
+    private var waiting: [Waiting: Int] = [:]
     /// When all calls are looked at next.
     private var sweepAt: UInt64 = 0
     private var unansweredAt: UInt64 = 0
@@ -129,7 +139,7 @@ public struct OpenRequests: Sendable {
         guard let request = call.number else { return leader.map { .ask($0.node) } ?? .held }
         let asker = call.asker
         // A call of the session before it was refused, and is asked again first (`onLeaderStill`).
-        if leader != nil, heldCounts[shard] != nil, hasHeld(asker, of: shard) { leader = nil }
+        if !waiting.isEmpty, leader != nil, waiting[Waiting(asker, shard)] != nil { leader = nil }
         // The server API has no bound of its own: whoever may use it is trusted.
         let countMax = asker == .server ? Self.openMax : Self.openPerSessionMax
         guard calls.count < Self.openMax,
@@ -141,22 +151,13 @@ public struct OpenRequests: Sendable {
         return leader.map { .ask($0.node) } ?? .held
     }
 
-    /// Whether calls of a session to that shard wait to be asked. Those of the server API need no order.
-    private func hasHeld(_ asker: Asker, of shard: ShardID) -> Bool {
-        guard case .session = asker else { return false }
-        return calls.requests(of: asker).contains { request in
-            guard let place = calls.place(of: asker, request) else { return false }
-            return calls[place].shard == shard && calls[place].heldSince != nil && !calls[place].isInDoubt
-        }
-    }
-
     /// A call was answered. False when it is not open: it was answered or given back before.
     public mutating func answered(_ asker: Asker, _ request: UInt32) -> Bool { remove(asker, request) }
 
     /// - Returns: whether there was one.
     private mutating func remove(_ asker: Asker, _ request: UInt32, at place: Int? = nil) -> Bool {
         guard let open = calls.remove(asker, request, at: place) else { return false }
-        if open.heldSince != nil { noteHeld(open.shard, by: -1) }
+        if open.heldSince != nil { noteHeld(open, by: -1) }
         if let entrance = Entrance(open) {
             let count = enters[entrance, default: 0]
             enters[entrance] = count > 1 ? count - 1 : nil
@@ -181,12 +182,25 @@ public struct OpenRequests: Sendable {
     private mutating func hold(_ place: Int, at nowMilliseconds: UInt64) {
         guard calls[place].heldSince == nil else { return }
         calls[place].heldSince = nowMilliseconds
-        noteHeld(calls[place].shard, by: 1)
+        // Nobody will ask one in doubt, so nothing waits behind it.
+        calls[place].keepsOrder = !calls[place].isInDoubt
+        noteHeld(calls[place], by: 1)
     }
 
-    private mutating func noteHeld(_ shard: ShardID, by change: Int) {
-        let count = heldCounts[shard, default: 0] + change
-        heldCounts[shard] = count > 0 ? count : nil
+    private mutating func release(_ place: Int) {
+        guard calls[place].heldSince != nil else { return }
+        noteHeld(calls[place], by: -1)
+        calls[place].heldSince = nil
+    }
+
+    private mutating func noteHeld(_ open: OpenCall, by change: Int) {
+        let count = heldCounts[open.shard, default: 0] + change
+        heldCounts[open.shard] = count > 0 ? count : nil
+        // Calls of the server API need no order.
+        guard open.keepsOrder, case .session = open.call.asker else { return }
+        let key = Waiting(open.call.asker, open.shard)
+        let waitingCount = waiting[key, default: 0] + change
+        waiting[key] = waitingCount > 0 ? waitingCount : nil
     }
 
     /// A leader does not know the session of this call, which is in the room: it is to be told, and asked again behind
@@ -326,12 +340,11 @@ public struct OpenRequests: Sendable {
     private mutating func ask(_ node: NodeID, of shard: ShardID, _ isToAsk: (OpenCall) -> Bool) -> [RoomRequest] {
         var asked: [RoomRequest] = []
         for place in calls.places(where: { $0.shard == shard }) {
+            release(place)
             if calls[place].isInDoubt {
                 hold(place, at: calls[place].madeAt)
                 continue
             }
-            if calls[place].heldSince != nil { noteHeld(shard, by: -1) }
-            calls[place].heldSince = nil
             guard isToAsk(calls[place]) else { continue }
             calls[place].ask(node)
             asked.append(calls[place].call)

@@ -111,7 +111,7 @@ extension RoomHost {
             guard let shardHost = target.value.shards[shard], shardHost.isServing,
                 var view = shardHost.rooms[room]?.onLoop({ $0.roomView })
             else { return nil }
-            view.show(shard: shard, leader: node)
+            (view.shard, view.leader) = (shard, node)
             return view
         }
     }

@@ -37,6 +37,12 @@ private func refusal(_ text: String, _ subprotocols: [String] = ["chat"]) -> HTT
 }
 
 @Suite struct `The upgrade request` {
+    @Test func `what a proxy says of the client is read`() {
+        let given = handshake(["X-Forwarded-For": "1.2.3.4", "X-Forwarded-Proto": "https"])
+        #expect(request(given)?.header("x-forwarded-for") == "1.2.3.4")
+        #expect(request(given)?.header("x-forwarded-proto") == "https")
+    }
+
     @Test func `of RFC 6455 is read, however it is cut`() {
         let bytes = Array((handshake() + "rest").utf8)
         for cut in 0...bytes.count {

@@ -21,6 +21,18 @@ extension IntegrationTests {
             try node.rewrite { $0["featureLevel"] = ["max": level, "raiseAfterSeconds": raiseAfterSeconds] }
         }
 
+        /// A program of the release before ends with a sentence.
+        private func isKeptOut(_ node: TestNode) async throws {
+            try setMax(node, Self.newest - 1)
+            let program = try Program("chatroomd", ["--config", node.configPath])
+            defer { program.signal(SIGKILL) }
+            let line = try await program.errorLine { $0.hasPrefix("chatroomd: ") || $0.contains("node is serving") }
+            let message = try #require(line)
+            #expect(message.contains("the cluster has feature level \(Self.newest)"), "\(message)")
+            #expect(message.contains("this program can do \(Self.newest - 1)"), "\(message)")
+            #expect(try await program.ended().status == 65)
+        }
+
         @Test func `a cluster begins with the level of its program, and can't be led back below it`() async throws {
             let node = try TestNode()
             try await node.create()
@@ -33,14 +45,7 @@ extension IntegrationTests {
             #expect(try await raise(node, to: 0).status == 400)
             _ = try await node.stop()
 
-            try setMax(node, Self.newest - 1)
-            let program = try Program("chatroomd", ["--config", node.configPath])
-            defer { program.signal(SIGKILL) }
-            let line = try await program.errorLine { $0.hasPrefix("chatroomd: ") || $0.contains("node is serving") }
-            let message = try #require(line)
-            #expect(message.contains("the cluster has feature level \(Self.newest)"), "\(message)")
-            #expect(message.contains("this program can do \(Self.newest - 1)"), "\(message)")
-            #expect(try await program.ended().status == 65)
+            try await isKeptOut(node)
         }
 
         @Test func `a node of a young cluster can't be led back either, though its links are refused`() async throws {
@@ -49,13 +54,7 @@ extension IntegrationTests {
                 let node = cluster.nodes[2]
                 #expect(try await level(node) == Self.newest)
                 _ = try await node.stop()
-                try setMax(node, Self.newest - 1)
-                let program = try Program("chatroomd", ["--config", node.configPath])
-                defer { program.signal(SIGKILL) }
-                let line = try await program.errorLine { $0.hasPrefix("chatroomd: ") || $0.contains("node is serving") }
-                let message = try #require(line)
-                #expect(message.contains("the cluster has feature level \(Self.newest)"), "\(message)")
-                #expect(try await program.ended().status == 65)
+                try await isKeptOut(node)
             }
         }
 

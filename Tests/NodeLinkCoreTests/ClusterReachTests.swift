@@ -10,11 +10,11 @@ import Testing
     private let d = names[3]
     private let listed = Set(names)
 
-    /// What node a knows when it has looked once a second from `from` to `to`, while c says each time what it misses.
+    /// Node a looks once a second, and c says each time which nodes it misses.
     private func look(
-        _ reach: inout ClusterReach, reached: Set<NodeID>, cMisses: Set<NodeID>?, from: UInt64, to: UInt64
+        _ reach: inout ClusterReach, reached: Set<NodeID>, cMisses: Set<NodeID>?, from first: UInt64, to last: UInt64
     ) {
-        for now in stride(from: from, through: to, by: 1_000) {
+        for now in stride(from: first, through: last, by: 1_000) {
             if let cMisses { reach.note(c, unreached: cMisses, listed: listed, at: now) }
             reach.look(listed: listed, reached: reached, at: now)
         }

@@ -171,7 +171,7 @@ import Testing
         #expect(rare(draft).map(count) == 4)
         #expect(count(samples.member()) == 9)
         #expect(count(samples.roomInfo()) == 19)
-        #expect(count(samples.roomView()) == 7)
+        #expect(count(samples.roomView()) == 6)
         #expect(count(samples.roomChanges()) == 13)
         #expect(count(samples.profileChanges()) == 3)
         #expect(count(samples.profile()) == 3)

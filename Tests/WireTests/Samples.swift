@@ -167,7 +167,7 @@ struct Samples {
             info: roomInfo(stored: false), online: int64(), shard: maybe { ShardID(UInt16($0.int(0...65535))) },
             leader: maybe { $0.node() })
         (view.deletedAt, view.purgeAt) = (maybe { $0.time() }, maybe { $0.time() })
-        view.idleCloseSeconds = maybe { $0.int64() }
+        if view.shard != nil { view.info.idleCloseSeconds = int64(0...1_000) }
         return view
     }
 

@@ -1,5 +1,6 @@
 import ChatModel
 import ClusterRouting
+import EventLoop
 import GroupDriver
 import Logging
 import NodeLinkCore
@@ -11,7 +12,6 @@ import SystemGroupHost
 /// here who reaches more of the cluster.
 final class ReachWatch: Sendable {
     private static let interval = Duration.seconds(1)
-    private static let start = ContinuousClock.now
 
     private let own: NodeID
     private let nodes: ClusterNodes
@@ -60,20 +60,18 @@ final class ReachWatch: Sendable {
     /// A node has told whom it does not reach.
     /// - Returns: the nodes that this one does not reach.
     func hear(_ news: ReachNews) -> ReachNews {
-        let (listed, reached) = (listed, nodes.reached)
-        return reach.withLock { reach in
-            reach.note(news.node, unreached: Set(news.unreached), listed: listed, at: Self.now())
-            return ReachNews(node: own, unreached: listed.subtracting(reached).subtracting([own]).sorted())
-        }
+        note(news)
+        return ReachNews(node: own, unreached: reach.withLock { $0.unreached }.sorted())
+    }
+
+    private func note(_ news: ReachNews) {
+        let listed = listed
+        reach.withLock { $0.note(news.node, unreached: Set(news.unreached), listed: listed, at: Self.now()) }
     }
 
     private var listed: Set<NodeID> { Set(system.nodes.map(\.node)) }
 
-    /// A clock that never goes back, in milliseconds.
-    private static func now() -> UInt64 {
-        let start = start
-        return UInt64((ContinuousClock.now - start) / .milliseconds(1))
-    }
+    private static func now() -> UInt64 { EventLoop.nowNanoseconds / 1_000_000 }
 
     private func look() -> Set<NodeID> {
         let (listed, reached) = (listed, nodes.reached)
@@ -108,7 +106,6 @@ final class ReachWatch: Sendable {
             case .reach(let news)? = try? await nodes.ask(node, .reach(ReachNews(node: own, unreached: unreached))),
             news.node == node
         else { return }
-        let listed = listed
-        reach.withLock { $0.note(node, unreached: Set(news.unreached), listed: listed, at: Self.now()) }
+        note(news)
     }
 }

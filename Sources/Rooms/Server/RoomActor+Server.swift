@@ -30,7 +30,7 @@ extension RoomActor {
     private func requireView() throws(ChatError) -> RoomView {
         guard var view = roomView else { throw ChatError(.notFound, "there is no room \(id)") }
         // The node that answers leads.
-        view.show(shard: shard, leader: context.node)
+        (view.shard, view.leader) = (shard, context.node)
         return view
     }
 

@@ -67,8 +67,12 @@ extension RoomView: WireMessage {
         try walker.optional(20, "purgeAt", &purgeAt)
         try walker.list(21, "pinned", &info.pinned)
         try info.walkLaterFacts(&walker)
+        // The server API alone shows it, as it does the shard; absent where nothing closes the room by itself.
+        var idleCloseSeconds = shard != nil && info.idleCloseSeconds > 0 ? info.idleCloseSeconds : nil
         try walker.optional(25, "idleCloseSeconds", &idleCloseSeconds)
-        guard W.isDecoding, let number else { return }
+        guard W.isDecoding else { return }
+        info.idleCloseSeconds = idleCloseSeconds ?? 0
+        guard let number else { return }
         guard let exact = UInt16(exactly: number) else {
             throw ChatError(.badParameter, "no such shard", field: "shard")
         }
