@@ -11,9 +11,15 @@ public struct UnknownContent: Error, Sendable, Hashable, CustomStringConvertible
     /// A command in a log.
     /// - Parameter log: whose it is: "shard 3".
     public init(entry index: UInt64, of log: String, _ error: some Error, own: FeatureLevel) {
+        self.init("the log entry \(index) of \(log)", error, own: own)
+    }
+
+    /// Bytes that can't be read, or have what is not known.
+    /// - Parameter place: where they are: "room lobby".
+    public init(_ place: String, _ error: some Error, own: FeatureLevel) {
         message = """
-            the log entry \(index) of \(log) can't be understood (\(error)). A newer version of the program has written \
-            it; this one can do feature level \(own). Start the version that the other nodes run, on this data
+            \(place) can't be understood (\(error)). A newer version of the program has written it; this one can do \
+            feature level \(own). Start the version that the other nodes run, on this data
             """
     }
 

@@ -104,7 +104,12 @@ actor RoomActor {
                 throw UnknownContent(rowKind: row.kind, of: "room \(id)", own: .newest)
             }
             guard let bytes = row.value else { continue }
-            let value = try CatalogueCodec.decode(kind: kind, bytes)
+            let value: CatalogueValue
+            do throws(WireError) {
+                value = try CatalogueCodec.decode(kind: kind, bytes, .allFields)
+            } catch {
+                throw error.code == .unknown ? UnknownContent("a row of room \(id)", error, own: .newest) : error
+            }
             if case .room(let found) = value {
                 record = found
             } else {

@@ -1,5 +1,6 @@
 import ChatModel
 import Consensus
+import GroupDriver
 import History
 import LogStore
 import SQLite
@@ -18,10 +19,22 @@ extension SystemGroup {
     }
 
     /// Reads one; nil when there is none. Blocks.
-    public static func read(_ path: String) throws -> SystemSnapshot? {
+    /// - Throws: `StorageError`, `WireError`, `UnknownContent`.
+    public static func read(_ path: String, own: FeatureLevel) throws -> SystemSnapshot? {
         let (file, bytes) = try StateFile.open(path: path)
         file.close()
-        return try bytes.map { bytes throws(WireError) in try SystemCodec.decodeSnapshot(bytes) }
+        return try bytes.map { try snapshot(of: $0, own: own) }
+    }
+
+    static func snapshot(of bytes: [UInt8], own: FeatureLevel) throws -> SystemSnapshot {
+        let snapshot: SystemSnapshot
+        do throws(WireError) {
+            snapshot = try SystemCodec.decodeSnapshot(bytes, own: own)
+        } catch {
+            throw error.code == .unknown ? UnknownContent("the system group's state", error, own: own) : error
+        }
+        guard snapshot.level <= own else { throw UnknownContent(level: snapshot.level, own: own) }
+        return snapshot
     }
 
     /// Makes the system state and the groups of a cluster that goes on from a backup, with this node as their only voter

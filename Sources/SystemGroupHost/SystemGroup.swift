@@ -77,14 +77,13 @@ public final class SystemGroup: Sendable {
 
     /// Opens state and log. Throws `StorageError` when the state can't be read, and `RaftError` when the log
     /// contradicts itself or the state is older than what was trimmed from the log, and `UnknownContent` when the
-    /// cluster's level is one that this program can't do.
+    /// state has what this program does not know, or a level that it can't do.
     public func start() async throws {
         let (file, bytes) = try StateFile.open(path: path)
         let (markFile, mark) = try StateFile.open(path: path + "-mark")
         files.withLock { $0 = [markFile, file] }
         let installed = try mark.map { bytes throws(ReplicationError) in try SnapshotMark(decoding: bytes) }
-        let snapshot = try bytes.map { bytes throws(WireError) in try SystemCodec.decodeSnapshot(bytes) }
-        if let level = snapshot?.level, level > ownLevel { throw UnknownContent(level: level, own: ownLevel) }
+        let snapshot = try bytes.map { try Self.snapshot(of: $0, own: self.ownLevel) }
         let state = SharedSystemState(snapshot.map { SystemState(restoring: $0) } ?? SystemState())
         shared.withLock { $0 = state }
         let appliedIndex = snapshot?.appliedIndex ?? 0

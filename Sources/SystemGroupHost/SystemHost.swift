@@ -168,14 +168,13 @@ final class SystemHost: GroupLogDelegate {
         with bytes: [UInt8], as mark: SnapshotMark, _ done: @escaping (Result<Void, ReplicationError>) -> Void
     ) {
         let snapshot: SystemSnapshot
-        do throws(WireError) {
-            snapshot = try SystemCodec.decodeSnapshot(bytes)
+        do {
+            snapshot = try SystemGroup.snapshot(of: bytes, own: ownLevel)
+        } catch let reason as UnknownContent {
+            halt(reason)
+            return done(.failure(ReplicationError(.receiver, "this program does not understand it")))
         } catch {
             return done(.failure(ReplicationError(.malformed, "no state of the system group: \(error)")))
-        }
-        guard snapshot.level <= ownLevel else {
-            halt(UnknownContent(level: snapshot.level, own: ownLevel))
-            return done(.failure(ReplicationError(.receiver, "this program can't do its feature level")))
         }
         guard snapshot.appliedIndex == mark.index else {
             let error = "a system state as of \(snapshot.appliedIndex) came for \(mark.index)"

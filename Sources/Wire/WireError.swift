@@ -5,6 +5,8 @@ public struct WireError: Error, Sendable, Hashable {
     public enum Code: Sendable, Hashable {
         /// Stored bytes are not what was written, or were written by a later version.
         case corrupt
+        /// Stored bytes are whole, and have a field that this version does not know.
+        case unknown
         /// The peer's HTTP is not what RFC 9112 or RFC 6455 ask for.
         case handshake
     }
@@ -17,7 +19,9 @@ public struct WireError: Error, Sendable, Hashable {
         self.message = message
     }
 
-    init(corrupt error: ChatError, in what: StaticString) {
-        self.init(.corrupt, "\(what): \(error.message)\(error.field.map { " (\($0))" } ?? "")")
+    init(_ error: ChatError, in what: StaticString) {
+        self.init(
+            error.code == .unknown ? .unknown : .corrupt,
+            "\(what): \(error.message)\(error.field.map { " (\($0))" } ?? "")")
     }
 }

@@ -56,7 +56,7 @@ public enum WireProtobuf {
     public static func decode<M: WireMessage>(_ type: M.Type, from bytes: UnsafeRawBufferPointer, limits: Bool)
         throws(ChatError) -> M
     {
-        var reader = try ProtobufReader(bytes, enforcesLimits: limits)
+        var reader = try ProtobufReader(bytes, rules: limits ? .limits : [])
         var message = M.blank
         try message.walk(&reader)
         return message
@@ -64,10 +64,12 @@ public enum WireProtobuf {
 
     /// Reads one message that fills `bytes` into a blank one.
     @inlinable
-    static func fill<M: WireMessage>(_ message: inout M, from bytes: [UInt8], limits: Bool) throws(ChatError) {
+    static func fill<M: WireMessage>(_ message: inout M, from bytes: [UInt8], _ rules: ProtobufRules) throws(ChatError)
+    {
         try bytes.withUnsafeBufferPointer { buffer throws(ChatError) in
-            var reader = try ProtobufReader(UnsafeRawBufferPointer(buffer), enforcesLimits: limits)
+            var reader = try ProtobufReader(UnsafeRawBufferPointer(buffer), rules: rules)
             try message.walk(&reader)
+            try reader.end()
         }
     }
 

@@ -54,8 +54,10 @@ import WaitTestKit
     @Test func `once a node has given the session up, one that hangs is not waited for`() async throws {
         let taken = take(among: others)
         try await answer(1, .success(.session(handed)))
-        #expect(await taken.value == .found(from: others[0], handed))
-        // Its question is open still.
+        // Both are asked at once, so either may have the first question.
+        let search = await taken.value
+        #expect(others.contains { search == .found(from: $0, handed) })
+        // The other's question is open still.
         try await answer(2, notHere)
     }
 

@@ -4,6 +4,7 @@ import Foundation
 import LogStore
 import Logging
 import Testing
+import Wire
 
 @testable import Node
 
@@ -33,16 +34,27 @@ import Testing
         return try #require(await #expect(throws: NodeError.self) { try await node.run() })
     }
 
-    /// A command of which this program knows nothing, as the last one of a log.
-    @Test(arguments: [GroupID(0), .system]) func `an entry of the log`(group: GroupID) async throws {
+    /// A command of which this program knows nothing, or all but one field, as the last one of a log.
+    @Test(arguments: [GroupID(0), .system], [false, true])
+    func `an entry of the log`(group: GroupID, isKnownBesides: Bool) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let configuration = try configuration()
         try await create(configuration)
         let log = try LogStore.open(LogStoreConfiguration(directory: directory + "/store/log"))
         let stored = try log.restored(group)
         let term = max(stored.hardState.term, 1)
+        var payload: [UInt8] = []
+        if isKnownBesides {
+            let lobby = try #require(RoomID("lobby"))
+            payload =
+                group == .system
+                ? SystemCodec.encode(SystemEntry(time: Timestamp(1), key: nil, command: .nonce))
+                : LogCodec.encode(
+                    Command(id: nil, room: lobby, actor: .system, body: .expire), time: Timestamp(1))
+        }
         // Field 999, which no version has.
-        let entry = Entry(index: stored.lastIndex + 1, term: term, kind: .command, payload: [0xBA, 0x3E, 0])
+        let entry = Entry(
+            index: stored.lastIndex + 1, term: term, kind: .command, payload: payload + [0xBA, 0x3E, 0])
         let saved: Result<Void, LogStoreError> = await withCheckedContinuation { continuation in
             log.save([GroupSave(group: group, hardState: HardState(term: term), entries: [entry])]) {
                 continuation.resume(returning: $0)

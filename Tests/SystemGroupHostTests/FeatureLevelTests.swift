@@ -1,4 +1,5 @@
 import ChatModel
+import GroupDriver
 import Testing
 import Wire
 
@@ -55,11 +56,26 @@ struct FeatureLevelTests {
 
     @Test mutating func `the state on disk has it, and one from before levels is of the first`() throws {
         let before = state.snapshot(appliedIndex: 1)
-        #expect(try SystemCodec.decodeSnapshot(SystemCodec.encode(before)).level == .first)
+        #expect(try SystemCodec.decodeSnapshot(SystemCodec.encode(before), own: .newest).level == .first)
         _ = apply(.raiseLevel(two, stores: [11]))
-        let after = try SystemCodec.decodeSnapshot(SystemCodec.encode(state.snapshot(appliedIndex: 2)))
+        let after = try SystemCodec.decodeSnapshot(SystemCodec.encode(state.snapshot(appliedIndex: 2)), own: .newest)
         #expect(after.level == two)
         #expect(SystemState(restoring: after).level == two)
         #expect(SystemState(restoring: after).changes(since: SystemState(restoring: before)) == [.level(two)])
+    }
+    @Test func `a state with what is not known is not used, and one of a higher level is told by its level`() throws {
+        var state = SystemState().snapshot(appliedIndex: 1)
+        state.level = two
+        let field: [UInt8] = [0xC0, 0xA9, 0x07, 0x01]
+        #expect(try SystemGroup.snapshot(of: SystemCodec.encode(state), own: two) == state)
+        let unknown = #expect(throws: UnknownContent.self) {
+            try SystemGroup.snapshot(of: SystemCodec.encode(state) + field, own: two)
+        }
+        #expect(unknown?.message.contains("the field 15000 is not known") == true)
+        let higher = #expect(throws: UnknownContent.self) {
+            try SystemGroup.snapshot(of: SystemCodec.encode(state) + field, own: .first)
+        }
+        #expect(higher == UnknownContent(level: two, own: .first))
+        #expect(throws: WireError.self) { try SystemGroup.snapshot(of: [0xFF], own: two) }
     }
 }

@@ -112,7 +112,7 @@ struct SystemNodesTests {
         _ = apply(.removeNode(second, certificate: nil))
         #expect(refusal(.addNode(record(second, store: 44)))?.code == .conflict)
         let bytes = SystemCodec.encode(state.snapshot(appliedIndex: 3))
-        let restored = SystemState(restoring: try SystemCodec.decodeSnapshot(bytes))
+        let restored = SystemState(restoring: try SystemCodec.decodeSnapshot(bytes, own: .newest))
         #expect(restored.removed == state.removed && restored.refusedNodes == state.refusedNodes)
         var before = restored
         before.removed = []
@@ -200,12 +200,12 @@ struct SystemNodesTests {
         _ = apply(.addNode(gateway))
         _ = apply(.setDraining(second, true))
         let bytes = SystemCodec.encode(state.snapshot(appliedIndex: 9))
-        #expect(SystemState(restoring: try SystemCodec.decodeSnapshot(bytes)).nodes == state.nodes)
+        #expect(SystemState(restoring: try SystemCodec.decodeSnapshot(bytes, own: .newest)).nodes == state.nodes)
         // applied 7, cluster "c", 16 shards, one node: "n1" with store 2^64 - 1.
         let old: [UInt8] =
             [0x08, 7, 0x12, 1, 0x63, 0x18, 16, 0x22, 15, 0x0A, 2, 0x6E, 0x31, 0x10]
             + [UInt8](repeating: 0xFF, count: 9) + [1]
-        let restored = SystemState(restoring: try SystemCodec.decodeSnapshot(old))
+        let restored = SystemState(restoring: try SystemCodec.decodeSnapshot(old, own: .newest))
         #expect(restored.nodes == [NodeRecord(node: first, store: .max)])
     }
 }

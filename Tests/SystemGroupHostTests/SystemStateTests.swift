@@ -226,7 +226,7 @@ struct SystemStateTests {
         state.apply(.begin, at: 50, key: "answered")
         state.apply(.finish(answer: [1]), at: 60, key: "answered")
         let snapshot = state.snapshot(appliedIndex: 7)
-        let read = try SystemCodec.decodeSnapshot(SystemCodec.encode(snapshot))
+        let read = try SystemCodec.decodeSnapshot(SystemCodec.encode(snapshot), own: .newest)
         #expect(read == snapshot)
         #expect(read.appliedIndex == 7)
         var restored = SystemState(restoring: read)

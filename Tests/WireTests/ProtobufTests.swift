@@ -44,7 +44,7 @@ import Testing
         /// Fields 1 and 3, as varints.
         func read(_ bytes: [UInt8]) throws -> [Bool] {
             try bytes.withUnsafeBytes { bytes in
-                var reader = try ProtobufReader(bytes, enforcesLimits: false)
+                var reader = try ProtobufReader(bytes, rules: [])
                 var (one, two, three): (UInt64?, UInt64?, UInt64?) = (nil, nil, nil)
                 var isLeft = [reader.mayHaveMore]
                 try reader.optional(1, "one", &one)
@@ -64,7 +64,7 @@ import Testing
 
     @Test func `tells whether a field with a lesser number may come`() throws {
         try ([0x10, 5, 0x38, 6] as [UInt8]).withUnsafeBytes { bytes in
-            var reader = try ProtobufReader(bytes, enforcesLimits: false)
+            var reader = try ProtobufReader(bytes, rules: [])
             #expect(!reader.mayHave(before: 2) && reader.mayHave(before: 3))
             var two: UInt64?
             try reader.optional(2, "two", &two)
@@ -75,7 +75,7 @@ import Testing
         }
         // Not in order: each may come.
         try ([0x38, 6, 0x10, 5] as [UInt8]).withUnsafeBytes { bytes in
-            let reader = try ProtobufReader(bytes, enforcesLimits: false)
+            let reader = try ProtobufReader(bytes, rules: [])
             #expect(reader.mayHave(before: 2))
         }
     }
@@ -109,7 +109,7 @@ import Testing
             }
             let asked = numbers.filter { _ in samples.int(0...3) > 0 }
             try bytes.withUnsafeBytes { bytes in
-                var reader = try ProtobufReader(bytes, enforcesLimits: false)
+                var reader = try ProtobufReader(bytes, rules: [])
                 for number in asked {
                     let expected = fields.last { $0.number == number }
                     if number % 2 == 0 {

@@ -33,12 +33,10 @@ extension ChatroomNode {
         let identity = ClusterIdentity(id: parts.cluster, shardCount: shardCount)
             .restored(uuid: UUID().uuidString.lowercased(), at: WallClock.now())
         do {
-            guard let state = try SystemGroup.read(BackupManifest.systemState(in: parts.system.directory)),
+            let stateFile = BackupManifest.systemState(in: parts.system.directory)
+            guard let state = try SystemGroup.read(stateFile, own: configuration.levelMax),
                 state.appliedIndex == parts.system.appliedIndex
             else { throw NodeError(.data, "\(parts.system.directory) has no whole system state") }
-            guard state.level <= configuration.levelMax else {
-                throw NodeError(UnknownContent(level: state.level, own: configuration.levelMax))
-            }
             try copyShards(parts, to: directory, configuration, level: state.level)
             for part in directories {
                 try MediaStore.copy(from: BackupManifest.media(in: part), to: directory.media, byLinks: false)
@@ -56,6 +54,7 @@ extension ChatroomNode {
         } catch {
             // The directory is this call's own.
             try? FileManager.default.removeItem(atPath: directory.path)
+            if let reason = error as? UnknownContent { throw NodeError(reason) }
             throw (error as? NodeError) ?? NodeError(.storage, "the backup can't be restored: \(error.fileSentence)")
         }
     }

@@ -101,7 +101,7 @@ public struct ClientFrameReader {
         let content = UnsafeRawBufferPointer(rebasing: bytes[position..<end])
         position = end
         do throws(ChatError) {
-            var reader = try ProtobufReader(content, enforcesLimits: true)
+            var reader = try ProtobufReader(content, rules: .limits)
             return Self.request(&reader)
         } catch { return .failure(RequestFailure(id: nil, error: error)) }
     }

@@ -54,7 +54,7 @@ enum ProtobufFrame {
             let content = UnsafeRawBufferPointer(rebasing: bytes[position..<end])
             position = end
             do throws(ChatError) {
-                body(.success(try ProtobufReader(content, enforcesLimits: enforcesLimits)))
+                body(.success(try ProtobufReader(content, rules: enforcesLimits ? .limits : [])))
             } catch { body(.failure(error)) }
         }
     }

@@ -1,9 +1,21 @@
 import ChatModel
 
+/// How a message and all that it holds are read.
+public struct ProtobufRules: OptionSet, Sendable {
+    public let rawValue: UInt8
+
+    @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Values beyond their limits are refused.
+    public static let limits = ProtobufRules(rawValue: 1)
+    /// Fields that are not read are refused, in place of skipped.
+    public static let allFields = ProtobufRules(rawValue: 2)
+}
+
 /// One field of a message; it may not outlive the reading.
 public struct ProtobufValue {
     @usableFromInline let wireType: ProtobufWireType
-    @usableFromInline let enforcesLimits: Bool
+    @usableFromInline let rules: ProtobufRules
     /// The number of a varint or of a fixed field; how many bytes a length-delimited one has.
     @usableFromInline let number: UInt64
     /// The first byte of a length-delimited field. A buffer beside the number would be two words more, and each field hands
@@ -11,9 +23,9 @@ public struct ProtobufValue {
     @usableFromInline let start: UnsafeRawPointer?
 
     @inline(__always)
-    init(_ wireType: ProtobufWireType, number: UInt64, start: UnsafeRawPointer? = nil, enforcesLimits: Bool) {
+    init(_ wireType: ProtobufWireType, number: UInt64, start: UnsafeRawPointer? = nil, rules: ProtobufRules) {
         self.wireType = wireType
-        self.enforcesLimits = enforcesLimits
+        self.rules = rules
         self.number = number
         self.start = start
     }
@@ -50,12 +62,12 @@ public struct ProtobufValue {
 
     @usableFromInline
     func message() throws(ChatError) -> ProtobufReader {
-        try ProtobufReader(bytes(), enforcesLimits: enforcesLimits)
+        try ProtobufReader(bytes(), rules: rules)
     }
 }
 
 /// Fills a message in from protobuf. The fields may come in any order, of a repeated singular field the last counts,
-/// and unknown fields are skipped. Input in ascending order, as every common encoder writes it, is read in one pass
+/// and unknown fields are skipped, unless `ProtobufRules.allFields` refuses them. Input in ascending order, as every common encoder writes it, is read in one pass
 /// without an index; other input is searched for each field, and refused beyond `unorderedFieldsMax` fields, so that
 /// no input costs quadratic time.
 public struct ProtobufReader: FieldWalker {
@@ -64,7 +76,9 @@ public struct ProtobufReader: FieldWalker {
     /// Fields that a message whose field numbers do not ascend may have.
     public static let unorderedFieldsMax = 1024
 
-    public let enforcesLimits: Bool
+    private let rules: ProtobufRules
+    /// The number of a field that was passed without having been read; 0 when there was none.
+    private var unread: UInt64 = 0
     private let bytes: UnsafeRawBufferPointer
     private var isAscending = true
     /// The offset of the upcoming field's tag, when fields ascend; all before it has been passed.
@@ -79,9 +93,9 @@ public struct ProtobufReader: FieldWalker {
     /// Checks the framing of the whole message, without going into nested ones.
     /// - Throws: 400 when it is broken.
     @usableFromInline
-    init(_ bytes: UnsafeRawBufferPointer, enforcesLimits: Bool) throws(ChatError) {
+    init(_ bytes: UnsafeRawBufferPointer, rules: ProtobufRules) throws(ChatError) {
         self.bytes = bytes
-        self.enforcesLimits = enforcesLimits
+        self.rules = rules
         var last: UInt64 = 0
         var count = 0
         var position = 0
@@ -146,30 +160,30 @@ public struct ProtobufReader: FieldWalker {
     /// The value behind a tag, and moves behind it; nil if there is no whole one.
     @inline(__always)
     private static func value(
-        of tag: UInt64, _ bytes: UnsafeRawBufferPointer, at position: inout Int, enforcesLimits: Bool
+        of tag: UInt64, _ bytes: UnsafeRawBufferPointer, at position: inout Int, rules: ProtobufRules
     ) -> ProtobufValue? {
         guard let wireType = ProtobufWireType(tag: tag) else { return nil }
         switch wireType {
         case .varint:
             guard let number = Varint.read(bytes, at: &position) else { return nil }
-            return ProtobufValue(.varint, number: number, enforcesLimits: enforcesLimits)
+            return ProtobufValue(.varint, number: number, rules: rules)
         case .fixed64:
             guard bytes.count - position >= 8 else { return nil }
             let number = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             position += 8
-            return ProtobufValue(.fixed64, number: number, enforcesLimits: enforcesLimits)
+            return ProtobufValue(.fixed64, number: number, rules: rules)
         case .fixed32:
             guard bytes.count - position >= 4 else { return nil }
             let number = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))
             position += 4
-            return ProtobufValue(.fixed32, number: UInt64(number), enforcesLimits: enforcesLimits)
+            return ProtobufValue(.fixed32, number: UInt64(number), rules: rules)
         case .lengthDelimited:
             guard let length = Varint.read(bytes, at: &position), length <= UInt64(bytes.count - position) else {
                 return nil
             }
             let start = bytes.baseAddress?.advanced(by: position)
             position += Int(truncatingIfNeeded: length)
-            return ProtobufValue(.lengthDelimited, number: length, start: start, enforcesLimits: enforcesLimits)
+            return ProtobufValue(.lengthDelimited, number: length, start: start, rules: rules)
         }
     }
 
@@ -184,6 +198,21 @@ public struct ProtobufReader: FieldWalker {
         return false
     }
 
+    public var enforcesLimits: Bool { rules.contains(.limits) }
+
+    /// Call it when all fields have been visited.
+    /// - Throws: `unknown` when the message has one that was not, and the rules refuse that.
+    @inline(__always)
+    @usableFromInline
+    func end() throws(ChatError) {
+        if rules.contains(.allFields), unread > 0 || mayHaveMore { throw unreadField }
+    }
+
+    private var unreadField: ChatError {
+        guard isAscending else { return ChatError(.unknown, "the order of the fields is not known") }
+        return ChatError(.unknown, "the field \(unread > 0 ? unread : least) is not known")
+    }
+
     public var mayHaveMore: Bool { !isAscending || position < bytes.count }
 
     public func mayHave(before number: Int) -> Bool { least < UInt64(truncatingIfNeeded: number) }
@@ -194,9 +223,9 @@ public struct ProtobufReader: FieldWalker {
         let number = UInt64(truncatingIfNeeded: number)
         guard isAscending else { return try forEachOfAll(number, body) }
         while least <= number {
-            let isWanted = least == number
+            let upcoming = least
             guard let value = pass() else { return }
-            if isWanted { try body(value) }
+            if upcoming == number { try body(value) } else { unread = upcoming }
         }
     }
 
@@ -222,9 +251,9 @@ public struct ProtobufReader: FieldWalker {
             return found
         }
         while least <= number {
-            let isWanted = least == number
+            let upcoming = least
             guard let value = pass() else { return nil }
-            if isWanted { found = value }
+            if upcoming == number { found = value } else { unread = upcoming }
         }
         return found
     }
@@ -245,7 +274,7 @@ public struct ProtobufReader: FieldWalker {
     @inline(__always)
     private mutating func pass() -> ProtobufValue? {
         var end = tagEnd
-        guard let value = Self.value(of: tag, bytes, at: &end, enforcesLimits: enforcesLimits) else {
+        guard let value = Self.value(of: tag, bytes, at: &end, rules: rules) else {
             (position, least) = (bytes.count, .max)
             return nil
         }
@@ -262,7 +291,7 @@ public struct ProtobufReader: FieldWalker {
         var position = 0
         while position < bytes.count {
             guard let tag = Varint.read(bytes, at: &position),
-                let value = Self.value(of: tag, bytes, at: &position, enforcesLimits: enforcesLimits)
+                let value = Self.value(of: tag, bytes, at: &position, rules: rules)
             else { return }
             if tag >> 3 == number { try body(value) }
         }
@@ -358,7 +387,7 @@ public struct ProtobufReader: FieldWalker {
                 throw .malformed("not protobuf: a broken packed field")
             }
             try body(
-                ProtobufValue(.varint, number: number, enforcesLimits: packed.enforcesLimits))
+                ProtobufValue(.varint, number: number, rules: packed.rules))
         }
     }
 

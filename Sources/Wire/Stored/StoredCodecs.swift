@@ -7,7 +7,8 @@ public enum LogCodec {
         WireProtobuf.encode(StoredCommand(time: time, command: command))
     }
 
-    /// - Throws: `corrupt`.
+    /// - Throws: `corrupt`; `unknown` for a command with a field that is not known. Replicas that skip it would do something
+    ///   else than those that know it.
     public static func decode(_ bytes: [UInt8]) throws(WireError) -> (Command, Timestamp) {
         var known = KnownCommandParts()
         return try decode(bytes, known: &known)
@@ -15,14 +16,14 @@ public enum LogCodec {
 
     /// The same of one entry after the other.
     /// - Parameter known: of those before.
-    /// - Throws: `corrupt`.
+    /// - Throws: `corrupt`, `unknown`.
     public static func decode(_ bytes: [UInt8], known: inout KnownCommandParts) throws(WireError) -> (
         Command, Timestamp
     ) {
         var entry = StoredCommand.blank
         swap(&entry.known, &known)
         defer { swap(&entry.known, &known) }
-        try fill(&entry, from: bytes, "log entry")
+        try fill(&entry, from: bytes, "log entry", .allFields)
         return (entry.command, entry.time)
     }
 
@@ -57,28 +58,32 @@ public enum CatalogueCodec {
         }
     }
 
-    /// - Throws: `corrupt`.
-    public static func decode(kind: CatalogueKind, _ bytes: [UInt8]) throws(WireError) -> CatalogueValue {
+    /// - Parameter rules: `allFields` for what a replica's state is made of.
+    /// - Throws: `corrupt`; by these rules `unknown`.
+    public static func decode(kind: CatalogueKind, _ bytes: [UInt8], _ rules: ProtobufRules = []) throws(WireError)
+        -> CatalogueValue
+    {
         switch kind {
-        case .room: return .room(try stored(RoomRecord.self, bytes, "room row"))
-        case .member: return .member(try stored(MemberRecord.self, bytes, "member row"))
+        case .room: return .room(try stored(RoomRecord.self, bytes, "room row", rules))
+        case .member: return .member(try stored(MemberRecord.self, bytes, "member row", rules))
         case .queue:
-            let placed = try stored(PlacedElement.self, bytes, "queue row")
+            let placed = try stored(PlacedElement.self, bytes, "queue row", rules)
             return .queue(placed.element, position: placed.position)
+        // Former versions wrote more of the result than is remembered.
         case .command: return .command(try stored(CommandMemory.self, bytes, "command row"))
-        case .robot: return .robot(try stored(RobotRecord.self, bytes, "robot row"))
-        case .slow: return .time(try stored(SlowRecord.self, bytes, "slow mode row").time)
-        case .webhook: return .webhook(try stored(WebhookRecord.self, bytes, "webhook row"))
-        case .tally: return .tally(try stored(Tally.self, bytes, "tally row"))
-        case .taps: return .taps(try stored(TapMemory.self, bytes, "row of taps"))
-        case .upload: return .upload(try stored(UploadRecord.self, bytes, "row of content"))
-        case .poll: return .poll(try stored(PollRecord.self, bytes, "poll row"))
-        case .votes: return .votes(try stored(PollVotes.self, bytes, "row of votes"))
-        case .report: return .report(try stored(StoredReport.self, bytes, "row of a report").report)
-        case .held: return .held(try stored(HeldRecord.self, bytes, "row of a held message"))
-        case .denied: return .denied(try stored(DeniedRecord.self, bytes, "row of a denied message"))
-        case .owedHeld: return .owedHeld(try stored(RoomLifeEvent.self, bytes, "row of what is owed"))
-        case .deletedRoom: return .deletedRoom(try stored(DeletedRoomRecord.self, bytes, "deleted room's row"))
+        case .robot: return .robot(try stored(RobotRecord.self, bytes, "robot row", rules))
+        case .slow: return .time(try stored(SlowRecord.self, bytes, "slow mode row", rules).time)
+        case .webhook: return .webhook(try stored(WebhookRecord.self, bytes, "webhook row", rules))
+        case .tally: return .tally(try stored(Tally.self, bytes, "tally row", rules))
+        case .taps: return .taps(try stored(TapMemory.self, bytes, "row of taps", rules))
+        case .upload: return .upload(try stored(UploadRecord.self, bytes, "row of content", rules))
+        case .poll: return .poll(try stored(PollRecord.self, bytes, "poll row", rules))
+        case .votes: return .votes(try stored(PollVotes.self, bytes, "row of votes", rules))
+        case .report: return .report(try stored(StoredReport.self, bytes, "row of a report", rules).report)
+        case .held: return .held(try stored(HeldRecord.self, bytes, "row of a held message", rules))
+        case .denied: return .denied(try stored(DeniedRecord.self, bytes, "row of a denied message", rules))
+        case .owedHeld: return .owedHeld(try stored(RoomLifeEvent.self, bytes, "row of what is owed", rules))
+        case .deletedRoom: return .deletedRoom(try stored(DeletedRoomRecord.self, bytes, "deleted room's row", rules))
         }
     }
 }
@@ -136,16 +141,19 @@ public enum HistoryCodec {
 public enum SystemCodec {
     public static func encode(_ entry: SystemEntry) -> [UInt8] { WireProtobuf.encode(entry) }
 
-    /// - Throws: `corrupt`.
+    /// - Throws: `corrupt`, `unknown`.
     public static func decode(_ bytes: [UInt8]) throws(WireError) -> SystemEntry {
-        try stored(SystemEntry.self, bytes, "system log entry")
+        try stored(SystemEntry.self, bytes, "system log entry", .allFields)
     }
 
     public static func encode(_ snapshot: SystemSnapshot) -> [UInt8] { WireProtobuf.encode(snapshot) }
 
-    /// - Throws: `corrupt`.
-    public static func decodeSnapshot(_ bytes: [UInt8]) throws(WireError) -> SystemSnapshot {
-        try stored(SystemSnapshot.self, bytes, "system state")
+    /// - Parameter own: what this program can do. A state of a higher level is read as far as it is known, so that its level
+    ///   can be told.
+    /// - Throws: `corrupt`, `unknown`.
+    public static func decodeSnapshot(_ bytes: [UInt8], own: FeatureLevel) throws(WireError) -> SystemSnapshot {
+        let snapshot = try stored(SystemSnapshot.self, bytes, "system state")
+        return snapshot.level > own ? snapshot : try stored(SystemSnapshot.self, bytes, "system state", .allFields)
     }
 }
 
@@ -187,14 +195,18 @@ private struct QuotingPart: WireMessage {
 }
 
 /// Decodes what the cluster wrote: limits are not enforced, since they may have changed.
-private func stored<M: WireMessage>(_ type: M.Type, _ bytes: [UInt8], _ what: StaticString) throws(WireError) -> M {
+private func stored<M: WireMessage>(
+    _ type: M.Type, _ bytes: [UInt8], _ what: StaticString, _ rules: ProtobufRules = []
+) throws(WireError) -> M {
     var message = M.blank
-    try fill(&message, from: bytes, what)
+    try fill(&message, from: bytes, what, rules)
     return message
 }
 
-private func fill<M: WireMessage>(_ message: inout M, from bytes: [UInt8], _ what: StaticString) throws(WireError) {
+private func fill<M: WireMessage>(
+    _ message: inout M, from bytes: [UInt8], _ what: StaticString, _ rules: ProtobufRules
+) throws(WireError) {
     do throws(ChatError) {
-        try WireProtobuf.fill(&message, from: bytes, limits: false)
-    } catch { throw WireError(corrupt: error, in: what) }
+        try WireProtobuf.fill(&message, from: bytes, rules)
+    } catch { throw WireError(error, in: what) }
 }

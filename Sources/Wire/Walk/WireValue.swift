@@ -70,6 +70,7 @@ extension WireMessage {
         var reader = try value.message()
         var message = Self.blank
         try message.walk(&reader)
+        try reader.end()
         return message
     }
 
