@@ -323,7 +323,7 @@ let package = Package(
             [
                 "Rooms", "GroupDriver", "ReplicationDriver", "SystemGroupHost", "ChatModel", "Wire", "Consensus",
                 "EventLoop", "LogStore", "History", "RoomCore", "RoomProtocol",
-                "Replication", "ShardPlacement", "Telemetry", "Webhooks", "Moderation", "StorageTestKit",
+                "Replication", "ShardPlacement", "SQLite", "Telemetry", "Webhooks", "Moderation", "StorageTestKit",
                 "WaitTestKit", logging,
             ]),
         tests("SwimTests", ["Swim", "SwimDriver", "ChatModel", "SwimTestKit"]),
@@ -349,7 +349,12 @@ let package = Package(
             name: "HTTPTestKit", dependencies: ["EventLoop", "TLS", "Transport", "WaitTestKit"],
             path: "Tests/HTTPTestKit", swiftSettings: strict),
         tests("HTTPClientTests", ["HTTPClient", "HTTPTestKit", "EventLoop", "TLS", "Transport"]),
-        tests("WebhooksTests", ["Webhooks", "EventLoop"]),
+        tests(
+            "WebhooksTests",
+            [
+                "Webhooks", "ChatModel", "Wire", "EventLoop", "History", "Telemetry", "HTTPTestKit", "StorageTestKit",
+                "WaitTestKit", logging,
+            ]),
         tests(
             "ChatroomClientTests",
             [

@@ -63,6 +63,9 @@ public struct Member: Sendable, Hashable {
     public var online = false
     /// When the current stay began; nil for who is away.
     public var enteredAt: Timestamp?
+    /// Until when a kick keeps the user out. Only the listing BANNED has it: members of other answers are remembered in the
+    /// log and in rows, where programs of before refuse a field that they do not know.
+    public var banEndsAt: Timestamp?
 
     public init(user: UserID, profile: Profile, role: Role) {
         self.user = user
@@ -72,11 +75,12 @@ public struct Member: Sendable, Hashable {
 }
 
 extension Member {
-    /// As guests and normal members see somebody else: without what tells of mutes and the blacklist.
+    /// As guests and normal members see somebody else: without what tells of mutes, bans and the blacklist.
     public var shownToOthers: Member {
         var member = self
         member.role = role.shownToOthers
         (member.muted, member.tempMuted, member.tempMuteSeconds, member.blacklisted) = (false, false, 0, false)
+        member.banEndsAt = nil
         return member
     }
 }

@@ -87,7 +87,7 @@ final class Audience {
         waitingBytes += frame.byteCount
         // A viewer that has had something else in its place counts too.
         lane.deliveredMessages += frame.messageCount * viewers.count
-        lane.deliveredBarrage += frame.barrageCount * viewers.count
+        lane.deliveredBarrage += frame.shownBarrageCount * viewers.count
         pieces = FramePieces()
         if waitingBytes > Self.waitingBytesMax {
             // The lane can't keep up: nothing else is served until this is.

@@ -43,8 +43,10 @@ final class ClientConnection: ConnectionHandler {
     }
 
     enum NoPlace {
-        /// The places of the node, or of its address, are taken.
+        /// The places of the node are taken.
         case full
+        /// The places of its address are taken.
+        case addressFull
         /// Too many come at once.
         case tooFast
     }

@@ -26,6 +26,11 @@ final class ConnectionBudget: Sendable {
         var byAddress: [IPRange: Int] = [:]
         var byUser: [UserID: Int] = [:]
         var hasToldOfRefusal = false
+        /// When it was last told that the node is full; nil: it was not, or the node has had room since.
+        var toldOfFullNodeAtMilliseconds: UInt64?
+
+        /// Whether a part of the places is free. A single place that one client leaves and the next one takes is no room.
+        var hasRoom: Bool { limits.connectionsMax - total >= max(1, limits.connectionsMax / 100) }
     }
 
     private let counts: Mutex<Counts>
@@ -36,6 +41,7 @@ final class ConnectionBudget: Sendable {
         counts.withLock {
             $0.limits = limits
             $0.hasToldOfRefusal = false
+            $0.toldOfFullNodeAtMilliseconds = nil
         }
     }
 
@@ -43,6 +49,19 @@ final class ConnectionBudget: Sendable {
     func noteRefusal() -> Bool {
         counts.withLock { !exchange(&$0.hasToldOfRefusal, with: true) }
     }
+
+    /// Whether it is to be told that the node has no place: once until it has had room again, and each minute.
+    func noteFullNode(nowMilliseconds: UInt64) -> Bool {
+        counts.withLock {
+            if let toldAt = $0.toldOfFullNodeAtMilliseconds, nowMilliseconds < toldAt + Self.tellAgainMilliseconds {
+                return false
+            }
+            $0.toldOfFullNodeAtMilliseconds = nowMilliseconds
+            return true
+        }
+    }
+
+    private static let tellAgainMilliseconds: UInt64 = 60_000
 
     /// Takes a place on the node; false when there is none.
     func takeConnection() -> Bool {
@@ -53,7 +72,12 @@ final class ConnectionBudget: Sendable {
         }
     }
 
-    func giveConnection() { counts.withLock { $0.total -= 1 } }
+    func giveConnection() {
+        counts.withLock {
+            $0.total -= 1
+            if $0.hasRoom { $0.toldOfFullNodeAtMilliseconds = nil }
+        }
+    }
 
     /// Takes a place of an address's holder; false when there is none.
     func take(_ address: IPAddress) -> Bool {
@@ -73,6 +97,8 @@ final class ConnectionBudget: Sendable {
     func give(_ user: UserID) { counts.withLock { Self.give(user, to: &$0.byUser) } }
 
     var total: Int { counts.withLock { $0.total } }
+
+    var connectionsMax: Int { counts.withLock { $0.limits.connectionsMax } }
 
     private static func take<Key>(_ key: Key, from counts: inout [Key: Int], max: Int) -> Bool {
         let count = counts[key, default: 0]

@@ -19,7 +19,7 @@ extension GatewayLane {
             return false
         }
         let intake = intake(of: hub)
-        guard !intake.sieve.passes(at: loop.nowMilliseconds) else { return false }
+        guard !intake.sieve.passes(from: session.id, at: loop.nowMilliseconds) else { return false }
         let text: String
         let voice: Voice
         do throws(ChatError) {
@@ -162,8 +162,8 @@ extension GatewayLane {
         let told = skippedPush(skipped, hub.room)
         if skipped > 0 { writer.append(told) }
         let whole =
-            sample.map { skipped > 0 ? $0.followed(by: told, barrage: skipped) : $0 }
-            ?? (skipped > 0 ? writer.frame(.barrage(.low), barrage: skipped) : nil)
+            sample.map { skipped > 0 ? $0.followed(by: told, told: skipped) : $0 }
+            ?? (skipped > 0 ? writer.frame(.barrage(.low), barrage: skipped, told: skipped) : nil)
         let echoes = hub.intake?.takeEchoes() ?? [:]
         var special: [(viewer: ClientConnection, own: [BarrageItem])] = []
         for (id, own) in echoes {
@@ -198,7 +198,7 @@ extension GatewayLane {
             left -= count
             guard index == parts.count - 1 else { return writer.frame(.barrage(.high), barrage: count) }
             if left > 0 { writer.append(skippedPush(left, room)) }
-            return writer.frame(.barrage(.high), barrage: max(left + count, count))
+            return writer.frame(.barrage(.high), barrage: max(left + count, count), told: max(left, 0))
         }
     }
 

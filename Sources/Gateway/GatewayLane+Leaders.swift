@@ -3,6 +3,7 @@ import EventLoop
 import RoomProtocol
 import SessionCore
 import ShardPlacement
+import Telemetry
 import Wire
 
 /// The leaders of the rooms that this lane's sessions are in, and the announcements when they change.
@@ -111,6 +112,7 @@ extension GatewayLane {
         guard let session = sessions[id], case .operation(let operation) = call.body,
             let id = session.state.onGiveUp(request, operation, in: call.room)
         else { return }
+        if case .send = operation { shared.figures.unavailableSends.add() }
         var waitMs: Int64 = 500
         if case .enter = operation {
             // Everybody who waited for the leader is told so at once, and shall not come back at once.

@@ -78,14 +78,20 @@ extension GatewayLane {
                 shared.verifier.sanction(.banned, of: user)?.refusal(of: user, .banned, at: shared.now())
             },
             takePlace: { user in
-                // Those in their grace are bounded, too: each has its place in its rooms for so long.
-                let sessionsMax = configuration.connections.perUserMax * Self.sessionsPerConnection
-                guard session != nil || shared.directory.count(of: user) < sessionsMax else { return false }
-                guard shared.budget.take(user) else { return false }
-                connection.places.user = user
-                return true
+                let isTaken = takePlace(of: user, goingOn: session != nil)
+                if isTaken { connection.places.user = user } else { shared.figures.userPutOff.add() }
+                return isTaken
             })
         perform(steps, on: connection)
+    }
+
+    /// Takes a place of a user; false when there is none.
+    /// - Parameter goesOn: whether the client goes on with a session that exists.
+    private func takePlace(of user: UserID, goingOn goesOn: Bool) -> Bool {
+        // Those in their grace are bounded, too: each has its place in its rooms for so long.
+        let sessionsMax = configuration.connections.perUserMax * Self.sessionsPerConnection
+        guard goesOn || shared.directory.count(of: user) < sessionsMax else { return false }
+        return shared.budget.take(user)
     }
 
     /// So many sessions for each connection that a user may have, with those that wait for their clients to come back.

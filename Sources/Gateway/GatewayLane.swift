@@ -216,6 +216,7 @@ final class GatewayLane {
         plan(connection)
         connection.places.isOfNode = shared.budget.takeConnection()
         if !connection.places.isOfNode {
+            noteFullNode()
             refuse(connection, .full)
         } else if !shared.admission.take(.handshake, nowMilliseconds: loop.nowMilliseconds) {
             refuse(connection, .tooFast)
@@ -246,8 +247,16 @@ final class GatewayLane {
             connection.places.holder = address.holder
         } else {
             noteFull(address)
-            refuse(connection, .full)
+            refuse(connection, .addressFull)
         }
+    }
+
+    /// One line for each time that the node is full, and not one for each client.
+    private func noteFullNode() {
+        guard shared.budget.noteFullNode(nowMilliseconds: loop.nowMilliseconds) else { return }
+        logger.warning(
+            "the node has all connections that it may have",
+            metadata: ["limit": "\(configuration.connections.connectionsMax)"])
     }
 
     /// One address with that many connections is more often a proxy than somebody greedy.
@@ -263,7 +272,11 @@ final class GatewayLane {
     private func refuse(_ connection: ClientConnection, _ reason: ClientConnection.NoPlace) {
         guard connection.noPlace == nil else { return }
         connection.noPlace = reason
-        if reason == .tooFast { shared.figures.handshakesPutOff.add() }
+        switch reason {
+        case .full: shared.figures.nodePutOff.add()
+        case .addressFull: shared.figures.addressPutOff.add()
+        case .tooFast: shared.figures.handshakesPutOff.add()
+        }
         refusing += 1
         if refusing > Self.refusingMax { connection.cut() }
     }
@@ -277,7 +290,7 @@ final class GatewayLane {
     /// Sends a client away for which the node had no place when it came.
     func turnAway(_ connection: ClientConnection, _ reason: ClientConnection.NoPlace) {
         switch reason {
-        case .full: turnAway(connection, "too many connections")
+        case .full, .addressFull: turnAway(connection, "too many connections")
         case .tooFast:
             turnAway(
                 connection, "too many clients come at once",
@@ -396,7 +409,7 @@ final class GatewayLane {
     func noteDropped(_ frame: LaneFrame) {
         if let room = frame.room { hubs[room]?.noteDropped(frame) }
         shared.figures.dropped(
-            frame.traffic, count: max(1, frame.messageCount + frame.barrageCount))
+            frame.traffic, count: max(1, frame.messageCount + frame.shownBarrageCount))
     }
 
     /// Those that lack some of a room's compressed stream read it no further. Before anything more of it is shown: until

@@ -76,6 +76,9 @@ final class GatewayShared: Sendable {
         transfers = metrics.gauge("chatroom_media_transfers", "Transfers of content that are under way.")
         let budget = budget
         metrics.gauge("chatroom_connections", "Open client connections of this node.") { Double(budget.total) }
+        metrics.gauge("chatroom_connections_max", "Client connections that this node may have.") {
+            Double(budget.connectionsMax)
+        }
     }
 
     var words: WordFilter { wordFilter.withLock { $0 } }
@@ -100,11 +103,17 @@ struct GatewayFigures: Sendable {
     let droppedBarrage: Counter
     let shedSessions: Counter
     let revivedSessions: Counter
+    /// Sends that were answered without a room's leader.
+    let unavailableSends: Counter
     let refusedTokens: Counter
     let refusedOrigins: Counter
     let handshakesPutOff: Counter
     let connectsPutOff: Counter
     let entersPutOff: Counter
+    /// Those for whom the node, their address or their user has no place left.
+    let nodePutOff: Counter
+    let addressPutOff: Counter
+    let userPutOff: Counter
     let malformed: Counter
     /// Compressed messages before `connect`: those that were one, and those that were given up.
     let inflatedConnects: Counter
@@ -140,7 +149,10 @@ struct GatewayFigures: Sendable {
         revivedSessions = metrics.counter(
             "chatroom_sessions_revived_total",
             "Sessions that clients went on with here because their holder could not be reached.")
-        shedSessions = metrics.counter("chatroom_slow_sessions_total", "How often a slow session lost frames.")
+        unavailableSends = metrics.counter(
+            "chatroom_sends_total", "Messages by result.", labels: [("result", "unavailable")])
+        shedSessions = metrics.counter(
+            "chatroom_slow_sessions_total", "How often a session began to lose frames because it was slow.")
         closedForMemory = metrics.counter(
             "chatroom_dropped_total", help, labels: [("class", "connection"), ("cause", "memory")])
         func closed(_ code: String) -> Counter {
@@ -156,10 +168,12 @@ struct GatewayFigures: Sendable {
         sentBytes = metrics.counter(
             "chatroom_sent_bytes_total", "Bytes written to client connections, before TLS.")
         slowSessions = metrics.gauge(
-            "chatroom_slow_sessions", "Connections whose send queue is over half full; looked at once a second.")
+            "chatroom_slow_sessions",
+            "Connections whose send queue is over half full, or with losses to be told; looked at once a second.")
         func delivered(_ traffic: String) -> Counter {
             metrics.counter(
-                "chatroom_deliveries_total", "What viewers were given: messages, or items of barrage, times viewers.",
+                "chatroom_deliveries_total",
+                "What was handed to viewers, some of it to be dropped later: messages, or items of barrage, times viewers.",
                 labels: [("class", traffic)])
         }
         deliveredMessages = delivered("message")
@@ -187,6 +201,9 @@ struct GatewayFigures: Sendable {
         handshakesPutOff = putOff("handshake")
         connectsPutOff = putOff("connect")
         entersPutOff = putOff("enter")
+        nodePutOff = putOff("connections")
+        addressPutOff = putOff("address")
+        userPutOff = putOff("user")
         roomsSaidAnew = metrics.counter(
             "chatroom_rooms_announced_anew_total",
             "Rooms whose sessions were announced to their leader once more, because something had got lost.")

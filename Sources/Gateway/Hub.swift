@@ -74,7 +74,7 @@ final class Hub {
 
     func noteDropped(_ frame: LaneFrame) {
         messagesDropped += frame.messageCount
-        barrageDropped += frame.barrageCount
+        barrageDropped += frame.shownBarrageCount
     }
 
     // MARK: - Frames

@@ -12,7 +12,10 @@ final class LaneFrame: QueuedFrame {
     let room: RoomID?
     let keptSeqs: ClosedRange<UInt64>?
     let unkeptCount: Int
+    /// For how many barrage items it stands.
     let barrageCount: Int
+    /// How many of these are in it; the others it only says that viewers were spared.
+    let shownBarrageCount: Int
     /// When the oldest message in it was stamped, if there is one.
     let oldestTime: Timestamp?
     /// Where it is counted for as long as anybody holds it; nil for what a single connection is counted for.
@@ -28,7 +31,7 @@ final class LaneFrame: QueuedFrame {
         room = nil
         keptSeqs = nil
         unkeptCount = 0
-        barrageCount = 0
+        (barrageCount, shownBarrageCount) = (0, 0)
         oldestTime = nil
         buffers = nil
     }
@@ -40,7 +43,7 @@ final class LaneFrame: QueuedFrame {
         self.room = room
         keptSeqs = nil
         unkeptCount = 0
-        barrageCount = 0
+        (barrageCount, shownBarrageCount) = (0, 0)
         oldestTime = nil
         self.buffers = buffers
         buffers.sharedBytes += bytes.count
@@ -97,7 +100,7 @@ final class LaneFrame: QueuedFrame {
         self.room = room
         keptSeqs = frame.keptSeqs
         unkeptCount = frame.unkept
-        barrageCount = frame.barrage
+        (barrageCount, shownBarrageCount) = (frame.barrage, frame.barrage - frame.told)
         oldestTime = frame.oldestTime
         // Frames that can't be dropped are counted for those who hold them.
         let isShared = traffic != .reply

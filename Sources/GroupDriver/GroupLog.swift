@@ -79,6 +79,8 @@ package final class GroupLog {
     private let refusedTerms: Counter?
     private var refusedTermsShown: UInt64 = 0
     private var shownLeader: ServerID?
+    private var replicaWatch = ReplicaWatch()
+    private var secondsSinceLook = 0
 
     /// - Parameters:
     ///   - appliedIndex: how far the state machine's own storage is; entries after it come out again.
@@ -235,6 +237,25 @@ package final class GroupLog {
 
     /// This leader's knowledge of the others; empty elsewhere.
     package var peerStatuses: [PeerStatus] { raft.peerStatuses }
+    /// The voters that do not keep up, as this leader has last seen; empty elsewhere.
+    package var replicasBehind: [ServerID] { replicaWatch.behind }
+
+    /// To be called once a second.
+    package func lookAtReplicas() {
+        secondsSinceLook += 1
+        guard raft.isLeader else {
+            replicaWatch.reset()
+            figures?.replicasBehind.set(0)
+            return
+        }
+        guard secondsSinceLook >= Self.replicaLookSeconds else { return }
+        secondsSinceLook = 0
+        replicaWatch.look(at: raft.peerStatuses, term: raft.term, commitIndex: raft.commitIndex)
+        figures?.replicasBehind.set(replicaWatch.behind.count)
+    }
+
+    private static let replicaLookSeconds = 10
+
     /// Whether leadership is being handed over.
     package var isTransferring: Bool { raft.transferringTo != nil }
 

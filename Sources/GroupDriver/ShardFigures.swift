@@ -5,10 +5,12 @@ package struct ShardFigures: Sendable {
     let leads: Counter
     let commitLag: Counter
     let leaderChanges: Counter
+    let replicasBehind: Counter
 
-    package init(leads: Counter, commitLag: Counter, leaderChanges: Counter) {
+    package init(leads: Counter, commitLag: Counter, replicasBehind: Counter, leaderChanges: Counter) {
         self.leads = leads
         self.commitLag = commitLag
+        self.replicasBehind = replicasBehind
         self.leaderChanges = leaderChanges
     }
 }

@@ -17,17 +17,22 @@ public struct UnknownContent: Error, Sendable, Hashable, CustomStringConvertible
     /// Bytes that can't be read, or have what is not known.
     /// - Parameter place: where they are: "room lobby".
     public init(_ place: String, _ error: some Error, own: FeatureLevel) {
-        message = """
-            \(place) can't be understood (\(error)). A newer version of the program has written it; this one can do \
-            feature level \(own). Start the version that the other nodes run, on this data
-            """
+        self.init(fact: "\(place) can't be understood (\(error))", own: own)
     }
 
     /// A row of the catalogue.
     public init(rowKind kind: UInt8, of room: String, own: FeatureLevel) {
+        self.init(fact: "\(room) has a row of kind \(kind), which is not known", own: own)
+    }
+
+    /// Rows have no checksum, so a changed bit looks like what a newer version has written. The versions of the other nodes
+    /// tell the two apart.
+    private init(fact: String, own: FeatureLevel) {
         message = """
-            \(room) has a row of kind \(kind), which is not known. A newer version of the program has written it; this \
-            one can do feature level \(own). Start the version that the other nodes run, on this data
+            \(fact). A newer version of the program has written it, or the disk has damaged it; this version can do \
+            feature level \(own). Start the version that the other nodes run, on this data; if all nodes run this \
+            version, the data is damaged: check the disk, remove the node's data directory and let it join anew, or \
+            restore a backup where this node is alone
             """
     }
 

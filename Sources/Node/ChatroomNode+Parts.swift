@@ -169,10 +169,7 @@ extension ChatroomNode {
         }
         dependencies.media = media
         dependencies.webhookFigures = parts.webhookFigures
-        dependencies.silencing = { user in
-            if system.sanction(.banned, of: user) != nil { return .kicked }
-            return system.sanction(.muted, of: user) != nil ? .muted : nil
-        }
+        dependencies.silencing = { system.silencing(of: $0) }
         return dependencies
     }
 

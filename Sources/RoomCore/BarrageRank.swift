@@ -2,8 +2,9 @@ import ChatModel
 
 /// A barrage item's place in the order in which a sample is picked: the first ones are in it.
 ///
-/// A text that several have sent has the best place of its items. So a sample is what is found by taking items in this
-/// order until there are enough different texts, and the best ones of several gateways hold the best ones of all.
+/// Within a priority nobody's second item comes before anybody's first one: a flood takes places only when there are too few
+/// others for them. An item that several have sent has the best place of theirs. So a sample is what is found by taking items in this
+/// order until there are enough different ones, and the best ones of several gateways hold the best ones of all.
 struct BarrageRank: Sendable, Hashable, Comparable {
     let priority: Priority
     let hash: UInt64
@@ -22,7 +23,18 @@ struct BarrageRank: Sendable, Hashable, Comparable {
         key = order << 62 | hash >> 2
     }
 
+    /// The hash of a sender's item, with how many the sender has sent before it in the window as its first bits.
+    static func hash(_ hash: UInt64, after count: Int) -> UInt64 {
+        UInt64(min(max(count, 0), countMax)) << 56 | hash >> 8
+    }
+
+    /// Nobody's further items are told apart.
+    private static let countMax = 255
+
     static func < (a: BarrageRank, b: BarrageRank) -> Bool { a.key < b.key }
+
+    /// Whether it is of a higher priority.
+    func isHigher(than other: BarrageRank) -> Bool { key >> 62 < other.key >> 62 }
 
     /// Which of these are not among the first `count`.
     static func rest(of ranks: [BarrageRank], after count: Int) -> [Int] {

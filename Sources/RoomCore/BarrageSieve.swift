@@ -45,6 +45,8 @@ public struct BarrageSieve: Sendable {
     /// The window before brought more than may go on at once.
     private var isCrowded = false
     private var held: [BarrageCandidate] = []
+    /// How many items each session has sent in this window.
+    private var counts: [SessionID: Int] = [:]
     private var highCount = 0
     /// Items of windows that a leader did not answer: left out, and not yet counted by any.
     private var lost: [BarrageCandidate] = []
@@ -69,14 +71,16 @@ public struct BarrageSieve: Sendable {
     public var isWaiting: Bool { !open.isEmpty }
 
     /// Whether an item that comes now goes on at once; else it is to be held.
-    public mutating func passes(at nowMilliseconds: UInt64) -> Bool {
+    public mutating func passes(from session: SessionID, at nowMilliseconds: UInt64) -> Bool {
         if nowMilliseconds >= windowStart + Self.windowMilliseconds, held.isEmpty {
             isCrowded = false
             windowStart = nowMilliseconds
             passed = 0
+            counts.removeAll(keepingCapacity: true)
         }
         guard !isCrowded, held.isEmpty, passed < candidatesMax else { return false }
         passed += 1
+        counts[session, default: 0] += 1
         return true
     }
 
@@ -87,13 +91,21 @@ public struct BarrageSieve: Sendable {
             highCount += 1
             if highCount > highMax { item.priority = .normal }
         }
+        item.hash = Self.rank(of: item.hash, &counts[item.sender, default: 0])
         held.append(item)
+    }
+
+    /// The hash by which a session's next item is ranked.
+    static func rank(of hash: UInt64, _ count: inout Int) -> UInt64 {
+        count += 1
+        return BarrageRank.hash(hash, after: count - 1)
     }
 
     // MARK: - The end of a window
 
     private struct Group {
-        var first: Int
+        /// The first one of the highest priority.
+        var shown: Int
         var rank: BarrageRank
         var count: Int64
     }
@@ -107,7 +119,7 @@ public struct BarrageSieve: Sendable {
         windowStart = nowMilliseconds
         var window = Window(number: lastNumber)
         var groups: [Group] = []
-        var places = groupByText(&groups)
+        var places = groupByBody(&groups)
         let numbers = pick(groups)
         for index in places.indices { places[index] = numbers[Int(places[index])] }
         for (group, number) in zip(groups, numbers) {
@@ -115,7 +127,7 @@ public struct BarrageSieve: Sendable {
                 window.leftOut += group.count
                 continue
             }
-            var candidate = held[group.first]
+            var candidate = held[group.shown]
             (candidate.priority, candidate.hash, candidate.count) = (group.rank.priority, group.rank.hash, group.count)
             window.candidates.append(candidate)
         }
@@ -127,28 +139,30 @@ public struct BarrageSieve: Sendable {
         )
         openCount += held.count + lost.count
         held.removeAll(keepingCapacity: true)
+        counts.removeAll(keepingCapacity: true)
         lost = []
         uncounted = 0
         return window
     }
 
-    /// The held items by text, in the order in which the texts came; and for each item its group.
-    private func groupByText(_ groups: inout [Group]) -> [Int32] {
-        var byText: [ExactText: Int] = [:]
-        byText.reserveCapacity(held.count)
+    /// The held items, equal ones together, in the order in which the first of them came; and for each item its group.
+    private func groupByBody(_ groups: inout [Group]) -> [Int32] {
+        var byBody: [BarrageBody: Int] = [:]
+        byBody.reserveCapacity(held.count)
         var places: [Int32] = []
         places.reserveCapacity(held.count)
         for (index, item) in held.enumerated() {
             let rank = BarrageRank(priority: item.priority, hash: item.hash)
-            let text = ExactText(item.text)
-            if let known = byText[text] {
+            let body = BarrageBody(item)
+            if let known = byBody[body] {
+                if rank.isHigher(than: groups[known].rank) { groups[known].shown = index }
                 groups[known].count += item.count
                 groups[known].rank = min(groups[known].rank, rank)
                 places.append(Int32(truncatingIfNeeded: known))
             } else {
-                byText[text] = groups.count
+                byBody[body] = groups.count
                 places.append(Int32(truncatingIfNeeded: groups.count))
-                groups.append(Group(first: index, rank: rank, count: item.count))
+                groups.append(Group(shown: index, rank: rank, count: item.count))
             }
         }
         return places
@@ -224,6 +238,7 @@ public struct BarrageSieve: Sendable {
         openCount = 0
         items += held
         held.removeAll(keepingCapacity: true)
+        counts.removeAll(keepingCapacity: true)
         uncounted += Int64(items.count)
         return items
     }

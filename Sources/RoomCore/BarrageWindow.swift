@@ -3,13 +3,13 @@ import ChatModel
 /// The barrage of one room in one window, sampled to what a viewer may get (PROTOCOL.md, "Rates"): the second of two
 /// levels, behind the gateways' `BarrageSieve`s.
 ///
-/// Every viewer gets the same sample: HIGH before NORMAL before LOW, and within a priority those with the smallest
-/// hash, so that no sender is preferred. Equal texts become one item, that of the first who sent it, with the highest
-/// of their priorities and a count. The sender of an item that was not picked still gets it, alone: from here, or from
+/// Every viewer gets the same sample: HIGH before NORMAL before LOW, within a priority each sender's first item before
+/// anybody's second one, and then those with the smallest hash, so that no sender is preferred. Items that are equal but
+/// for their senders become one, with a count: that of the first sender who had the highest of their priorities. The sender of an item that was not picked still gets it, alone: from here, or from
 /// its gateway, where that has sifted it.
 ///
-/// Bounded: at most `itemsMax` distinct texts are held; further ones are counted as skipped and echoed to their
-/// senders only, and at most `BarrageEchoes.itemsMax` texts of a session in a window are echoed at all.
+/// Bounded: at most `itemsMax` distinct items are held; further ones are counted as skipped and echoed to their
+/// senders only, and at most `BarrageEchoes.itemsMax` items of a session in a window are echoed at all.
 public struct BarrageWindow: Sendable {
     /// The items that one window shows.
     public struct Sample: Sendable, Hashable {
@@ -40,8 +40,8 @@ public struct BarrageWindow: Sendable {
     private struct Held: Sendable {
         var item: BarrageItem
         var rank: BarrageRank
-        /// The part of the session that brought the text, which nearly all texts have to themselves, if its gateway does
-        /// not echo it; none of the server API.
+        /// The part of the session whose item it is, which nearly all items have to themselves, if its gateway does not
+        /// echo it; none of the server API.
         var own: Own?
         /// The items of other such sessions.
         var others: [PresenceKey: BarrageItem] = [:]
@@ -53,6 +53,14 @@ public struct BarrageWindow: Sendable {
         var sender: PresenceKey
         var priority: Priority
         var count: Int64
+    }
+
+    /// A session's part in the window.
+    private struct Brought: Sendable {
+        var items = 0
+        /// The echoes that it has been given, bounded as `BarrageEchoes` are.
+        var echoes = 0
+        var echoedBytes = 0
     }
 
     private struct Shown: Sendable {
@@ -75,10 +83,9 @@ public struct BarrageWindow: Sendable {
     private var high = Fifo<Int64>()
     private var serverHigh = Fifo<Int64>()
     private var held: [Held] = []
-    private var byText: [ExactText: Int] = [:]
+    private var byBody: [BarrageBody: Int] = [:]
     private var overflow: [Sample.Echo] = []
-    /// The echoes that each session has been given, bounded as `BarrageEchoes` are.
-    private var echoes: [PresenceKey: (count: Int, bytes: Int)] = [:]
+    private var senders: [PresenceKey: Brought] = [:]
     /// Items that are not shown whatever the sample is.
     private var leftOut = 0
     private var counter: UInt64 = 0
@@ -99,7 +106,8 @@ public struct BarrageWindow: Sendable {
     ///   - hash: see `SampleHash`; nil: of the items without a sender.
     public mutating func add(_ item: BarrageItem, from sender: PresenceKey?, hash: UInt64? = nil) {
         let item = ranked(item, ofServer: sender == nil)
-        guard let (index, isNew) = place(of: item, hash ?? nextHash()) else {
+        let place = place(of: item, rank(of: hash ?? nextHash(), sender))
+        guard let (index, isNew) = place else {
             leftOut += Int(clamping: item.count)
             if let sender, takeEcho(of: item, sender) { overflow.append(Sample.Echo(sender: sender, item: item)) }
             return
@@ -117,15 +125,23 @@ public struct BarrageWindow: Sendable {
         }
     }
 
-    private mutating func takeEcho(of item: BarrageItem, _ sender: PresenceKey) -> Bool {
-        // In one look at the table.
-        Self.take(BarrageEchoes.size(of: item), &echoes[sender, default: (0, 0)])
+    /// The hash by which the next item of a session, or one of the server API, is ranked.
+    private mutating func rank(of hash: UInt64, _ sender: PresenceKey?) -> UInt64 {
+        guard let sender else { return BarrageRank.hash(hash, after: 0) }
+        return BarrageSieve.rank(of: hash, &senders[sender, default: Brought()].items)
     }
 
-    private static func take(_ bytes: Int, _ taken: inout (count: Int, bytes: Int)) -> Bool {
-        guard taken.count < BarrageEchoes.itemsMax, taken.bytes + bytes <= BarrageEchoes.bytesMax else { return false }
-        taken.count += 1
-        taken.bytes += bytes
+    private mutating func takeEcho(of item: BarrageItem, _ sender: PresenceKey) -> Bool {
+        // In one look at the table.
+        Self.take(BarrageEchoes.size(of: item), &senders[sender, default: Brought()])
+    }
+
+    private static func take(_ bytes: Int, _ taken: inout Brought) -> Bool {
+        guard taken.echoes < BarrageEchoes.itemsMax, taken.echoedBytes + bytes <= BarrageEchoes.bytesMax else {
+            return false
+        }
+        taken.echoes += 1
+        taken.echoedBytes += bytes
         return true
     }
 
@@ -154,23 +170,35 @@ public struct BarrageWindow: Sendable {
         return item
     }
 
-    /// Counts the item in where its text is held; nil when there is no place for another text.
+    /// Counts the item in where an equal one is held; nil when there is no place for another one.
     private mutating func place(of item: BarrageItem, _ hash: UInt64) -> (index: Int, isNew: Bool)? {
         let rank = BarrageRank(priority: item.priority, hash: hash)
-        let text = ExactText(item.text)
-        let index = held.count < Self.itemsMax ? Self.index(&byText[text, default: -1], next: held.count) : byText[text]
+        let body = BarrageBody(item)
+        let index = held.count < Self.itemsMax ? Self.index(&byBody[body, default: -1], next: held.count) : byBody[body]
         guard let index else { return nil }
         guard index < held.count else {
             held.append(Held(item: item, rank: rank))
             return (index, true)
         }
+        if rank.isHigher(than: held[index].rank) { show(item, at: index) }
         held[index].item.count += item.count
         held[index].rank = min(held[index].rank, rank)
-        held[index].item.priority = held[index].rank.priority
         return (index, false)
     }
 
-    /// A text that is not known gets the next place.
+    /// The item is that of another sender from here on, with a higher priority: nobody takes its place with an equal one.
+    private mutating func show(_ item: BarrageItem, at index: Int) {
+        if let own = held[index].own {
+            var former = held[index].item
+            (former.priority, former.count) = (own.priority, own.count)
+            held[index].others[own.sender] = former
+            held[index].own = nil
+        }
+        (held[index].item.from, held[index].item.time) = (item.from, item.time)
+        held[index].item.priority = item.priority
+    }
+
+    /// A body that is not known gets the next place.
     private static func index(_ known: inout Int, next: Int) -> Int {
         if known < 0 { known = next }
         return known
@@ -204,9 +232,9 @@ public struct BarrageWindow: Sendable {
         shownCount += entry.count
         shownHigh += entry.high
         held.removeAll(keepingCapacity: true)
-        byText.removeAll(keepingCapacity: true)
+        byBody.removeAll(keepingCapacity: true)
         overflow = []
-        echoes.removeAll(keepingCapacity: true)
+        senders.removeAll(keepingCapacity: true)
         leftOut = 0
         return sample
     }

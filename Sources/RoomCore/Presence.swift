@@ -91,8 +91,8 @@ public struct Presence: Sendable {
     public func isHere(_ user: UserID) -> Bool { stays[user] != nil }
     /// Whether one of the user's sessions here has a connection: seats of somebody else are only held.
     public func isAttended(_ user: UserID) -> Bool { visitors(of: user).contains { !$0.isAway } }
-    /// Whether what is directed to the user reaches a session here.
-    public func isAddressable(_ user: UserID) -> Bool { visitors(of: user).contains { !$0.isRobot } }
+    /// Whether what is directed to the user reaches a session here: it is kept for nobody who has no connection.
+    public func isAddressable(_ user: UserID) -> Bool { visitors(of: user).contains { !$0.isRobot && !$0.isAway } }
     /// Whether the user is here as an anonymous member, who cannot hold a role.
     public func isAnonymous(_ user: UserID) -> Bool { stays[user]?.anonymous ?? false }
     /// The profile that a user shows in this room; nil when not here.

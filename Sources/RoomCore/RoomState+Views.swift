@@ -53,9 +53,13 @@ extension RoomState {
             return try page(members.blacklisted, after: cursor, limit, at: now) { _ in true }
         case .banned:
             // One whose time is up stays in the list until the room's `expire`.
-            return try page(members.banned, after: cursor, limit, at: now) {
+            var banned = try page(members.banned, after: cursor, limit, at: now) {
                 members[$0.user]?.banLeft(at: now) != nil
             }
+            for index in banned.items.indices {
+                banned.items[index].banEndsAt = members[banned.items[index].user]?.bannedUntil
+            }
+            return banned
         case .fixedOnline, .temporary, .temporaryReversed:
             throw ChatError(.badParameter, "this listing is of who is here", field: "kind")
         }

@@ -25,17 +25,20 @@ public struct SharedFrame: Sendable, Equatable {
     public var keptSeqs: ClosedRange<UInt64>?
     /// How many unkept messages are in it.
     public var unkept: Int
-    /// How many barrage items are in it.
+    /// For how many barrage items it stands.
     public var barrage: Int
+    /// For how many of these it only says that they were spared.
+    public var told = 0
     /// When the oldest message in it was stamped, if there is one.
     public var oldestTime: Timestamp?
 }
 
 extension SharedFrame {
-    /// This frame with one more push at its end, which stands for so many barrage items.
-    public func followed(by push: Push, barrage count: Int) -> SharedFrame {
+    /// This frame with one more push at its end, which says that so many barrage items were spared.
+    public func followed(by push: Push, told count: Int) -> SharedFrame {
         var all = self
         all.barrage += count
+        all.told += count
         all.json = json.map { frame in
             var payload = Array(frame[WebSocketFrameEncoder.headerCount(of: frame)...])
             payload.append(UInt8(ascii: "\n"))
@@ -109,7 +112,8 @@ public struct SharedFrameWriter: Sendable {
 
     /// The frame of all that was appended.
     public consuming func frame(
-        _ traffic: SharedFrame.Traffic, keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0
+        _ traffic: SharedFrame.Traffic, keptSeqs: ClosedRange<UInt64>? = nil, unkept: Int = 0, barrage: Int = 0,
+        told: Int = 0
     ) -> SharedFrame {
         if isEmpty {
             json = WebSocketFrameEncoder.begin(capacity: 0)
@@ -120,6 +124,6 @@ public struct SharedFrameWriter: Sendable {
         return SharedFrame(
             traffic: traffic, json: encodings.contains(.json) ? json : nil,
             protobuf: encodings.contains(.protobuf) ? protobuf : nil, keptSeqs: keptSeqs, unkept: unkept,
-            barrage: barrage, oldestTime: oldestTime)
+            barrage: barrage, told: told, oldestTime: oldestTime)
     }
 }

@@ -28,6 +28,11 @@ package struct TurnStream {
     private var shown = Unkept()
     /// For lanes that are shown nothing: the sum when that began.
     private var missedSince: [Lane: Unkept] = [:]
+    /// The messages that some sessions of lost lanes alone would have been shown, and that are in no history.
+    private var missedAlone: [Lane: [SessionID: Int]] = [:]
+    /// Sessions in `missedAlone`; of further ones nothing is counted.
+    private var missedAloneCount = 0
+    static let missedAloneMax = 10_000
 
     package init() {}
 
@@ -69,7 +74,22 @@ package struct TurnStream {
         writer.append(message)
         let frame = writer.frame(
             .messages, keptSeqs: message.seq.map { $0...$0 }, unkept: message.seq == nil ? 1 : 0)
-        for (lane, sessions) in sessions { items.append(.one(lane, .frameFor(sessions, frame))) }
+        for (lane, sessions) in sessions { show(frame, to: sessions, on: lane) }
+    }
+
+    private mutating func show(_ frame: SharedFrame, to sessions: [SessionID], on lane: Lane) {
+        if frame.unkept > 0, isLost(lane) {
+            for session in sessions where missedAlone[lane]?[session] != nil || missedAloneCount < Self.missedAloneMax {
+                if missedAlone[lane]?[session] == nil { missedAloneCount += 1 }
+                missedAlone[lane, default: [:]][session, default: 0] += frame.unkept
+            }
+        }
+        items.append(.one(lane, .frameFor(sessions, frame)))
+    }
+
+    /// Whether nothing reaches the lane, as far as is known: it has not announced its viewers since it was lost or inherited.
+    private func isLost(_ lane: Lane) -> Bool {
+        !missedSince.isEmpty && missedSince[lane] != nil && !waiting.contains(lane)
     }
 
     /// A push for some sessions, behind what was shown so far: they are told by `skipped` where they miss it.
@@ -79,7 +99,7 @@ package struct TurnStream {
         var writer = blankWriter
         writer.append(push)
         let frame = writer.frame(.messages, unkept: 1)
-        for (lane, sessions) in sessions { items.append(.one(lane, .frameFor(sessions, frame))) }
+        for (lane, sessions) in sessions { show(frame, to: sessions, on: lane) }
     }
 
     /// Something for one session; what was shown before it in this turn may come after it, so an ack precedes the
@@ -129,6 +149,18 @@ package struct TurnStream {
         for lane in lanes where missedSince[lane] == nil { missedSince[lane] = shown }
     }
 
+    /// The lane has viewers of whom this leader knows from the former one, the last one that has shown them anything. Until
+    /// it announces them, nothing may reach it.
+    package mutating func inherit(_ lane: Lane) {
+        if missedSince[lane] == nil { missedSince[lane] = Unkept() }
+    }
+
+    /// Somebody enters through the lane, so it hears this leader, and has announced all viewers that it has.
+    package mutating func enter(_ lane: Lane) {
+        guard !missedSince.isEmpty, !waiting.contains(lane) else { return }
+        missedSince[lane] = nil
+    }
+
     /// Whether the lane waits until it joins.
     package func isWaiting(_ lane: Lane) -> Bool { waiting.contains(lane) }
 
@@ -173,14 +205,24 @@ package struct TurnStream {
 
     /// Nothing of it is brought: its viewers are told how much they were spared (PROTOCOL.md, "Unkept").
     private mutating func sendMissed(_ lane: Lane, in room: RoomID) {
+        let alone = missedAlone.removeValue(forKey: lane) ?? [:]
+        missedAloneCount -= alone.count
+        for (count, sessions) in Dictionary(grouping: alone.keys, by: { alone[$0] ?? 0 }).sorted(by: { $0.key < $1.key }
+        ) {
+            notify(lane, .frameFor(sessions.sorted { $0.text < $1.text }, skipped(barrage: 0, unkept: count, in: room)))
+        }
         guard let since = missedSince.removeValue(forKey: lane) else { return }
         let (barrage, messages) = (shown.barrage - since.barrage, shown.messages - since.messages)
         guard barrage + messages > 0 else { return }
+        notify(lane, .frame(skipped(barrage: barrage, unkept: messages, in: room)))
+    }
+
+    private func skipped(barrage: Int, unkept: Int, in room: RoomID) -> SharedFrame {
         var push = SkippedPush(room: room)
-        (push.barrage, push.unkept) = (Int64(barrage), Int64(messages))
+        (push.barrage, push.unkept) = (Int64(barrage), Int64(unkept))
         var writer = blankWriter
         writer.append(.skipped(push))
-        notify(lane, .frame(writer.frame(.barrage(.high), barrage: barrage + messages)))
+        return writer.frame(.barrage(.high), barrage: barrage + unkept, told: barrage + unkept)
     }
 
     /// Ends the turn: one publication for each node that has viewers or is told something.
@@ -194,6 +236,7 @@ package struct TurnStream {
             joined.removeAll()
             return []
         }
+        if !missedSince.isEmpty || !missedAlone.isEmpty { forgetMissed(except: viewerLanes) }
         var nodes: [(node: NodeID, publication: NodePublication)] = []
         func index(of node: NodeID) -> Int {
             if let index = nodes.firstIndex(where: { $0.node == node }) { return index }
@@ -228,6 +271,14 @@ package struct TurnStream {
         items.removeAll(keepingCapacity: true)
         joined.removeAll()
         return nodes.filter { !$0.publication.outputs.isEmpty }
+    }
+
+    /// Nobody is left on the other lanes to be told: those who come there later have missed nothing.
+    private mutating func forgetMissed(except viewerLanes: [Lane]) {
+        missedSince = missedSince.filter { viewerLanes.contains($0.key) }
+        guard !missedAlone.isEmpty else { return }
+        missedAlone = missedAlone.filter { missedSince[$0.key] != nil }
+        missedAloneCount = missedAlone.values.reduce(0) { $0 + $1.count }
     }
 
     private func sees(_ lane: Lane, _ item: Int) -> Bool {

@@ -73,6 +73,7 @@ struct WiredFrame: WireMessage {
         try walker.optional(9, "oldestTime", &frame.oldestTime)
         try walker.shown(10, "skipped", &skipped)
         try walker.optional(11, "body", &body)
+        try walker.shown(12, "told", &frame.told)
         guard W.isDecoding else { return }
         guard let known = SharedFrame.Traffic(number: traffic) else {
             throw ChatError(.badParameter, "there is no traffic \(traffic)")

@@ -121,15 +121,23 @@ extension RoomActor {
         }
     }
 
+    /// The gateway has judged, too; but it may have stood still since, with the request in its hands.
+    func requireVoice(of visitor: Visitor) throws(ChatError) {
+        guard context.silencing(visitor.user) == .muted else { return }
+        throw ChatError(.muted, "\(visitor.user) is muted in all rooms")
+    }
+
     private func handle(_ operation: ClientOperation, _ call: SessionOrigin, _ visitor: Visitor, at now: Timestamp)
         throws(ChatError)
     {
+        let needsVoice = operation.needsVoice
         if let given = operation.change {
             let change = withdrawing(consume given)
             // One reference only when it is handed on: what is asked of it here would be asked of a copy.
             let made = proposal(change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
             if answerRepeat(made, at: now) { return }
             if let refusal = call.refusal { throw refusal }
+            if needsVoice { try requireVoice(of: visitor) }
             if let wait = call.overRateMs {
                 throw ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
             }

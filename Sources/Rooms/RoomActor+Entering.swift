@@ -159,6 +159,7 @@ extension RoomActor {
         graces.end(arrival.key)
         _ = context.departed.value.remove(arrival.key, of: id)
         let isNew = presence.visitor(arrival.key) == nil
+        stream.enter(visitor.lane)
         let effects = try presence.enter(
             visitor, role: role(of: visitor), notify: mayHaveBeenHere(caller) ? nil : info.enterExitNotify, at: now)
         // Those who go by this see no more but their own end, so what only they understand ends here too.

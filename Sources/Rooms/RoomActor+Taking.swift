@@ -67,6 +67,7 @@ extension RoomActor {
                 !presence.isSuperseded(visitor, ledSince: times.ledSince)
             else { continue }
             visitor.awaySince = visitor.awaySince ?? context.now()
+            if !presence.lanes.contains(visitor.lane) { stream.inherit(visitor.lane) }
             perform(presence.announce(visitor, role: role(of: visitor)))
             graces.inherit(visitor.key, until: end, isLost: session.isLost || isLost(visitor.key.node))
             holdIfThrownOut(visitor.user, visitor.key)
@@ -131,8 +132,7 @@ extension RoomActor {
     /// - Parameter isNew: whether it had no viewers here. Their stays are older than this leader, which has shown them
     ///   nothing; later on they are sessions that another lane has had.
     private func suspend(_ lane: Lane, isNew: Bool) {
-        let isTakingOver = context.now() < takeoverEnd
-        stream.wait(lane, hasMissedAll: isNew && isTakingOver)
+        stream.wait(lane, hasMissedAll: isNew && context.now() < takeoverEnd)
         stream.encodings.formUnion(presence.encodings)
         noteEmptiness()
     }

@@ -117,6 +117,10 @@ struct RoomFigures: Sendable {
             commitLag: metrics.gauge(
                 "chatroom_shard_commit_lag", "Entries of the shard that its leader has not committed yet.",
                 labels: labels),
+            replicasBehind: metrics.gauge(
+                "chatroom_shard_replicas_behind",
+                "Replicas that are away or lack what was committed ten seconds ago; 0 unless this node leads the shard.",
+                labels: labels),
             leaderChanges: leaderChanges)
     }
 }

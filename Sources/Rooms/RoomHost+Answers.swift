@@ -143,6 +143,8 @@ extension RoomHost {
         public var shard: ShardID
         public var leader: NodeID?
         public var replicas: [NodeID]
+        /// Those that do not keep up, where this node leads.
+        public var behind: [NodeID]
         /// The same with their stores: a node that has lost its disk is another server.
         public var voters: [ServerID]
         public var term: UInt64
@@ -157,7 +159,7 @@ extension RoomHost {
                 host.value.shards.map { shard, host in
                     ShardStatus(
                         shard: shard, leader: host.log.leader.flatMap { NodeID($0.node) },
-                        replicas: host.replicas,
+                        replicas: host.replicas, behind: host.log.replicasBehind.compactMap { NodeID($0.node) },
                         voters: host.log.membership.voters,
                         term: host.log.term, applied: host.log.appliedIndex)
                 }
@@ -186,8 +188,14 @@ extension RoomHost {
             return "the log can't be written (\(failure.message)); this node leads nothing that another one can lead"
         }
         for (shard, storage) in zip(0..., storages) {
-            guard let failure = storage.diskFailure else { continue }
-            return "the files of shard \(shard) can't be written (\(failure.message))"
+            if let failure = storage.diskFailure {
+                return "the files of shard \(shard) can't be written (\(failure.message))"
+            }
+            if let failure = storage.readFailure {
+                return
+                    "the files of shard \(shard) are damaged (\(failure.message)); this node does not lead it: let the"
+                    + " node join anew with an empty data directory"
+            }
         }
         return nil
     }

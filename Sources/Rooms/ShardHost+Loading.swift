@@ -5,6 +5,7 @@ import GroupDriver
 import History
 import Logging
 import RoomCore
+import Wire
 
 /// Rooms come into memory: because somebody calls them, because committed entries are theirs, or because a deadline of
 /// theirs has come.
@@ -49,6 +50,7 @@ extension ShardHost {
             if let reason = error as? UnknownContent { stop(reason) }
             return loadingFailed(id, error)
         }
+        if !unreadable.isEmpty { unreadable.noteReadable(id) }
         // Its messages' times do not go back, whatever this node's clock says after a restart.
         if let time = room.onLoop({ $0.newestTime }) { proposals.raiseStamp(to: time) }
         let waiting = rooms.endLoading(id, room)
@@ -70,14 +72,32 @@ extension ShardHost {
         let isHeldUp = queue.isHeldUp(by: id)
         let failure = rooms.loadingFailed(id, isNeeded: isHeldUp, isLed: log.isEstablished)
         if let attempts = failure.attempts { readAgain(id, after: attempts) }
-        if failure.attempts ?? 1 == 1 {
-            context.logger.error("a room can't be loaded", metadata: ["room": "\(id)", "error": "\(error)"])
+        if unreadable.logs(id, at: ClusterView.ticks()) {
+            context.logger.error(
+                "a room can't be loaded", metadata: ["room": "\(id)", "shard": "\(shard.number)", "error": "\(error)"])
         }
+        noteDamage(id, error)
         for work in failure.failed { refusals.fail(work, RoomSlots.unreadable) }
         // Entries of this room wait: nothing of the shard is applied past what can't be applied. Announcements wait,
         // too.
         guard isHeldUp else { return }
         failEarly(ChatError(.unavailable, "a room of this shard can't be read", retryAfterMs: 1000))
+    }
+
+    /// Other replicas have files of their own.
+    private func noteDamage(_ id: RoomID, _ error: any Error) {
+        let damage: StorageError
+        switch error {
+        case let error as StorageError where error.code == .corrupt: damage = error
+        case let error as WireError: damage = StorageError(.corrupt, error.message)
+        default: return
+        }
+        guard unreadable.noteDamage(id), !log.isSoleVoter else { return }
+        storage.setReadFailure(damage)
+        context.logger.error(
+            "a shard's files are damaged; this node leaves leading the shard to others",
+            metadata: ["shard": "\(shard.number)", "room": "\(id)", "error": "\(damage)"])
+        setHasStorage()
     }
 
     /// After 1, 2, 4 and then every 8 s, for as long as somebody needs it.

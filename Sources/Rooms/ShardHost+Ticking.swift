@@ -15,7 +15,10 @@ extension ShardHost {
         // can't be read until then.
         let takesRows = storage.health.takesRows
         noteDisk()
-        log.setHasStorage(takesRows && diskFailure == nil)
+        unreadable.look(isLed: log.leader != nil, at: ClusterView.ticks())
+        if !unreadable.leavesLeading { storage.setReadFailure(nil) }
+        setHasStorage()
+        log.lookAtReplicas()
         if !takesRows { failEarly(ShardProposals.tooSlow) }
         if !queue.isEmpty { applyCommitted() }
         if ledTerm != nil, agenda.graceCount > 0 || !inherited.isEmpty {
@@ -110,6 +113,13 @@ extension ShardHost {
                 me.value.deletedRooms = count
             }
         }
+    }
+
+    /// Whether this replica may lead, as far as its files are concerned. With damaged ones the only voter goes on: it has what
+    /// there is.
+    func setHasStorage() {
+        let isReadable = log.isSoleVoter || !unreadable.leavesLeading
+        log.setHasStorage(storage.health.takesRows && diskFailure == nil && isReadable)
     }
 
     private func noteDisk() {

@@ -102,6 +102,7 @@ struct SchemaBook: Sendable {
         "TallySettings.closed": "A closed tally takes nothing more.",
         "TallySettings.by": "ANYONE: whoever may speak, and the server API. SERVER: only add.",
         "TallyAddBody.delta": "Less than 0 takes away.",
+        "Member.banEndsAt": "Until when a kick keeps the user out; in the listing BANNED only.",
         "Room.online": "Everybody here, anonymous members and robots included.",
         "Room.leader": "The node that leads the room's shard.",
         "RoomsView.next": "`after` of the next page; absent on the last.",

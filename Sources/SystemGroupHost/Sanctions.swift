@@ -23,6 +23,8 @@ public struct Sanctions: Sendable, Equatable {
         return found.flatMap { $0.isInForce(at: now) ? $0 : nil }
     }
 
+    var isEmpty: Bool { banned.isEmpty && muted.isEmpty }
+
     /// - Parameter sanction: nil lifts.
     /// - Throws: 409 when there are as many as there may be.
     mutating func set(

@@ -40,6 +40,15 @@ extension SystemGroup {
         return current.value.withLock { $0.sanctions.sanction(kind, of: user, at: now) }
     }
 
+    /// Why the user may speak in no room; nil: nothing says so. Rooms ask it for each message.
+    public func silencing(of user: UserID) -> DenialReason? {
+        let sanctions = current.value.withLock { $0.sanctions.isEmpty ? nil : $0.sanctions }
+        guard let sanctions else { return nil }
+        let now = now()
+        if sanctions.sanction(.banned, of: user, at: now) != nil { return .kicked }
+        return sanctions.sanction(.muted, of: user, at: now) != nil ? .muted : nil
+    }
+
     /// All that are in force, in the order of their users. It takes a while with many.
     public func sanctions(
         _ kind: SanctionKind, after: UserID?, limit: Int

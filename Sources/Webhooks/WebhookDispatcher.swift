@@ -110,7 +110,8 @@ package final class WebhookDispatcher {
     private var attempt = 0
     private var backOff = BackOff(first: 500, longest: 60_000)
     private var batches: UInt64 = 0
-    private var loggedAt = Timestamp(0)
+    /// When a failure of this row of failures was last logged; nil: none was.
+    private var loggedAt: Timestamp?
     private var isCollecting = false
     private var collectsAgain = false
 
@@ -170,7 +171,7 @@ package final class WebhookDispatcher {
     func settingsChanged() {
         needsScan = true
         shard.pumpLater()
-        backOff.succeeded()
+        forgetFailures()
         if settings == nil {
             soft = Fifo()
             dropped = 0
@@ -206,7 +207,14 @@ package final class WebhookDispatcher {
         dropped = 0
         needsScan = true
         scannedTo = nil
+        forgetFailures()
         figures.delivering(nil, shard.id)
+    }
+
+    /// The next failure is the first of a row: it is logged, and its call repeated soon.
+    private func forgetFailures() {
+        backOff.succeeded()
+        loggedAt = nil
     }
 
     /// At the end of a turn that it was asked for: begins a batch if there is something for it.
@@ -347,27 +355,31 @@ package final class WebhookDispatcher {
     private func delivered(_ failure: String?) {
         guard case .delivering(let building) = state else { return }
         guard let failure else {
-            backOff.succeeded()
+            forgetFailures()
             figures.delivered.add(building.batch.items.count)
             return accepted(building)
         }
         figures.failed.add()
         state = .waiting(building)
         let wait = backOff.failed(random: random())
-        let now = self.now()
-        if now.milliseconds - loggedAt.milliseconds >= 60_000 {
-            loggedAt = now
-            logger.warning(
-                "the webhook does not accept a batch; it is tried again",
-                metadata: [
-                    "shard": "\(shard.id)", "reason": "\(failure)", "retryMs": "\(wait)",
-                ])
-        }
+        logFailure(failure, of: building.batch, retryMilliseconds: wait)
         let (generation, attempt) = (generation, attempt)
         loop.schedule(afterMilliseconds: UInt64(clamping: wait)) { [weak self] in
             guard let self, self.generation == generation, self.attempt == attempt else { return }
             self.retry()
         }
+    }
+
+    /// One line in a minute. It names one room of the batch, so that somebody can look at what the receiver refuses.
+    private func logFailure(_ failure: String, of batch: WebhookBatch, retryMilliseconds: Int64) {
+        let now = self.now()
+        if let loggedAt, now.milliseconds - loggedAt.milliseconds < 60_000 { return }
+        loggedAt = now
+        var metadata: Logger.Metadata = [
+            "shard": "\(shard.id)", "reason": "\(failure)", "retryMs": "\(retryMilliseconds)",
+        ]
+        if let room = batch.items.first?.room { metadata["room"] = "\(room)" }
+        logger.warning("the webhook does not accept a batch; it is tried again", metadata: metadata)
     }
 
     private func retry() {

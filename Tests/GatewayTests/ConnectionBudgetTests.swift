@@ -34,4 +34,24 @@ import Transport
         budget.set(ConnectionLimits())
         #expect(budget.noteRefusal())
     }
+
+    @Test func `a full node is told of once, until it has had room or a minute has passed`() {
+        var limits = ConnectionLimits()
+        limits.connectionsMax = 200
+        let budget = ConnectionBudget(limits)
+        #expect((0..<201).count { _ in budget.takeConnection() } == 200)
+        #expect(budget.noteFullNode(nowMilliseconds: 1_000))
+        #expect(!budget.noteFullNode(nowMilliseconds: 60_999))
+        #expect(budget.noteFullNode(nowMilliseconds: 61_000))
+        // One client goes and another one comes: that is no room.
+        budget.giveConnection()
+        #expect(budget.takeConnection())
+        #expect(!budget.noteFullNode(nowMilliseconds: 61_000))
+        for _ in 0..<2 { budget.giveConnection() }
+        #expect(budget.noteFullNode(nowMilliseconds: 61_000))
+        #expect(!budget.noteFullNode(nowMilliseconds: 61_000))
+        budget.set(limits)
+        #expect(budget.noteFullNode(nowMilliseconds: 61_000))
+        #expect(budget.connectionsMax == 200)
+    }
 }

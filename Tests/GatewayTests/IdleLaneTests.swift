@@ -150,4 +150,32 @@ import Wire
             #expect(await count() == 0)
         }
     }
+
+    @Test func `a connection with losses to be told is slow, though nothing is in its queue`() async throws {
+        try await withLane { lane, client in
+            let slow = { @Sendable in await lane.loop.run { lane.value.shared.figures.slowSessions.value } }
+            client.read(false)
+            try await lane.loop.run { [here] in
+                let value = lane.value
+                let connection = try #require(value.connections.values.first)
+                let user = UserID("wanda").unsafelyUnwrapped
+                let session = value.adopt(Session(id: TestGateway.session(1, at: here), user: user, on: value))
+                (session.connection, connection.session) = (connection, session)
+                session.state.losses.note(
+                    room: RoomID("live").unsafelyUnwrapped, keptSeqs: 1...5, unkept: 0, barrage: 0)
+                // One frame, more than the buffers of both sockets take: the socket has it, and the queue nothing.
+                connection.enqueue(
+                    LaneFrame(reply: SharedBytes(copying: [UInt8](repeating: 1, count: 16 * 1024 * 1024))))
+            }
+            try await poll("the connection to be slow") { await slow() == 1 }
+            let waitingBytes = await lane.loop.run { lane.value.connections.values.map(\.waitingBytes) }
+            #expect(waitingBytes == [0])
+            // Bytes that the socket has are not enough.
+            await lane.loop.run { for session in lane.value.sessions.values { _ = session.state.losses.take() } }
+            try await poll("the connection to be slow no more") { await slow() == 0 }
+            #expect(await lane.loop.run { lane.value.waiting.count } == 1)
+            client.read(true)
+            try await poll("the socket to take them") { await lane.loop.run { lane.value.waiting.isEmpty } }
+        }
+    }
 }

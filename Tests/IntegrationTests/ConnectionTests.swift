@@ -38,11 +38,25 @@ extension IntegrationTests {
                 for user in ["a", "b", "c"] { clients.append(try await TestClient.connected(node, user)) }
                 let fourth = try await TestClient.open(port: node.clientPort)
                 try await expectTurnedAway(fourth)
+                let isNodeFull = limit == "connections"
+                for (step, isFull) in [("connections", isNodeFull), ("address", !isNodeFull), ("user", false)] {
+                    #expect(try await putOff(at: step, by: node) == (isFull ? 1 : 0), "\(step)")
+                }
+                #expect(try await node.metric("chatroom_connections_max ") == (isNodeFull ? 3 : 18_000))
+                if isNodeFull {
+                    let line = try await node.errorLine(containing: "the node has all connections that it may have")
+                    #expect(line.contains("limit=3"), "\(line)")
+                }
                 try await clients[0].drop()
                 try await until(node, connections: 2)
                 let fifth = try await TestClient.connected(node, "d")
                 _ = try await fifth.ask(.ping).get()
             }
+        }
+
+        /// How many clients the node has put off at a step.
+        private func putOff(at step: String, by node: TestNode) async throws -> Double {
+            try await node.metric("chatroom_admission_put_off_total{", labels: "step=\"\(step)\"")
         }
 
         /// Waits until the node knows of that many connections.
@@ -61,6 +75,8 @@ extension IntegrationTests {
                 let third = try await TestClient.open(port: node.clientPort)
                 _ = await third.begin(.connect(ConnectRequest(token: try node.token("ann"))))
                 try await expectTurnedAway(third)
+                #expect(try await putOff(at: "user", by: node) == 1)
+                #expect(try await putOff(at: "connections", by: node) == 0)
                 _ = try await TestClient.connected(node, "bob")
                 // Her own session, taken over, frees the place that it takes.
                 let session = await first.session
@@ -235,7 +251,7 @@ extension IntegrationTests {
         }
 
         @Test func `SIGHUP takes other limits and keys, and refuses wrong ones as a whole`() async throws {
-            let limits = ["connectionsPerUser": 1]
+            let limits = ["connections": 50, "connectionsPerUser": 1]
             try await TestNode.run(["limits": limits, "session": ["changesPerSecond": 1, "changesBurst": 2]]) { node in
                 let room = try await node.createRoom("tuned")
                 let ann = try await TestClient.connected(node, "ann", encoding: .json)
@@ -252,7 +268,7 @@ extension IntegrationTests {
                 #expect(try await refusal(ofLastOf: 3, by: ann, in: room, from: 20_000).code == .tooOften)
 
                 try node.rewrite {
-                    $0["limits"] = ["connectionsPerUser": 2]
+                    $0["limits"] = ["connections": 60, "connectionsPerUser": 2]
                     $0["session"] = ["changesPerSecond": 1000, "changesBurst": 1000, "graceSeconds": 7]
                     $0["rooms"] = ["viewerBudget": 60]
                 }
@@ -262,7 +278,9 @@ extension IntegrationTests {
                         "admin": [["id": "admin", "secret": TestNode.adminKey]],
                         "token": [["kid": "new", "algorithm": "HS256", "use": "client", "secret": other]],
                     ], to: node.keysPath, mode: 0o600)
+                #expect(try await node.metric("chatroom_connections_max ") == 50)
                 #expect(try await node.reload().contains("read again"))
+                #expect(try await node.metric("chatroom_connections_max ") == 60)
                 let waiting = try await node.errorLine(containing: "wait for the next start")
                 #expect(waiting.contains("settings=rooms.viewerBudget, session.graceSeconds"), "\(waiting)")
                 for number in 1...20 { try await ann.send(room, "message \(number)") }

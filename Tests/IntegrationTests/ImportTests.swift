@@ -144,6 +144,8 @@ extension IntegrationTests {
                 #expect(
                     try await node.api("PUT", "/v1/rooms/source/members/bob/role", #"{"role":"MANAGER"}"#).status == 200
                 )
+                let ban = #"{"banSeconds":600,"notify":false}"#
+                #expect(try await node.api("POST", "/v1/rooms/source/members/carl/kick", ban).status == 200)
                 let bob = try await TestClient.entered(node, "bob", room)
                 let first = try await bob.send(room, "one")
                 for number in 2...9 { try await bob.send(room, "number \(number)", clientID: "c\(number)") }
@@ -185,6 +187,8 @@ extension IntegrationTests {
                 #expect(here.map(\.seq) == (1...UInt64(there.count)).map { $0 })
                 let member = try await node.api("GET", "/v1/rooms/target/members/bob")
                 #expect(member.body.contains(#""role":"MANAGER""#))
+                let banned = try await node.api("GET", "/v1/rooms/target/members?kind=BANNED")
+                #expect(banned.body.contains(#""user":"carl""#) && banned.body.contains(#""banEndsAt":"#), "\(banned)")
                 #expect(try await node.api("GET", "/v1/rooms/target").body.contains(#""name":"N""#))
                 #expect(try await run("import", file + ".none").status == 2)
             }

@@ -1,5 +1,6 @@
 import ChatModel
 import Testing
+import WaitTestKit
 import Wire
 
 extension IntegrationTests {
@@ -84,6 +85,22 @@ extension IntegrationTests {
                 #expect(try await ann.refusal(of: .send(tooBig)).code == .tooLarge)
                 let text = CombinedRequest(room: room, messageID: here)
                 #expect(try await ann.refusal(of: .combined(text)).code == .notFound)
+            }
+        }
+
+        @Test func `a directed message counts nobody who has no connection`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("direct")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let bob = try await TestClient.entered(node, "bob", room)
+                var draft = MessageDraft(body: .text("psst"))
+                draft.to = [try user("bob")]
+                #expect(try await ann.post(room, draft).delivered == 1)
+                await bob.socket.close()
+                // His session is in its grace, and he is in the room.
+                try await poll("the room knows that bob has no connection") {
+                    try await ann.post(room, draft).delivered == 0
+                }
             }
         }
 

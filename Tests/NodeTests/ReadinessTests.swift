@@ -106,6 +106,14 @@ import Wire
         #expect(health([(0, [known]), (1, [known]), (2, [known])], of: 1).underReplicated == 0)
     }
 
+    @Test func `a replica that does not keep up is none, as the leader says it and nobody else`() {
+        var known = shard(0, 0, [0, 1, 2])
+        known.behind = [Self.names[2]]
+        let follower = shard(0, 0, [0, 1, 2])
+        #expect(health([(0, [known]), (1, [follower]), (2, [follower])], of: 1).underReplicated == 1)
+        #expect(health([(0, [follower]), (1, [known]), (2, [follower])], of: 1).underReplicated == 0)
+    }
+
     @Test func `where there are fewer than three data nodes one replica is enough`() {
         let view = ClusterHealth(
             shardCount: 1, listed: Self.names.prefix(2).map { NodeRecord(node: $0, store: 1) },

@@ -70,6 +70,7 @@ import Wire
             for words in [
                 "the log entry \(entry.index) of", group == .system ? "the system group" : "shard 0",
                 "can't be understood", "feature level \(FeatureLevel.newest)", "Start the version",
+                "or the disk has damaged it", "let it join anew",
             ] {
                 #expect(error.message.contains(words), "\(error.message)")
             }

@@ -35,6 +35,8 @@ import Testing
         var echoed: [SessionID: Int64] = [:]
         var shown: [BarrageItem] = []
         var skipped = 0
+        /// How many items each session has sent in the window.
+        private var counts: [SessionID: Int] = [:]
 
         init(gateways: Int, perSecond: Int, highPerSecond: Int = 10) {
             window = BarrageWindow(perSecond: perSecond, highPerSecond: highPerSecond)
@@ -43,18 +45,24 @@ import Testing
 
         var time: Timestamp { Timestamp(Int64(now)) }
 
-        mutating func send(_ candidate: BarrageCandidate, at gateway: Int) {
-            if sieves[gateway].passes(at: now) {
-                window.add(
-                    item(candidate, at: time), hash: candidate.hash, part: BarrageWindow.Part(window: 0, candidate: -1))
+        /// - Returns: the hash by which the item is ranked.
+        @discardableResult
+        mutating func send(_ candidate: BarrageCandidate, at gateway: Int) -> UInt64 {
+            let count = counts[candidate.sender, default: 0]
+            counts[candidate.sender] = count + 1
+            let hash = BarrageRank.hash(candidate.hash, after: count)
+            if sieves[gateway].passes(from: candidate.sender, at: now) {
+                window.add(item(candidate, at: time), hash: hash, part: BarrageWindow.Part(window: 0, candidate: -1))
             } else {
                 sieves[gateway].hold(candidate)
             }
+            return hash
         }
 
         /// Ends a window of all gateways, then the leader's. What passed at once was added as a part of no window.
         mutating func end(losing lost: Set<Int> = []) -> BarrageWindow.Sample {
             now += 100
+            counts = [:]
             var sources: [(gateway: Int, window: UInt64)] = [(-1, 0)]
             for index in sieves.indices where !sieves[index].isEmpty {
                 let closed = sieves[index].close(at: now)
@@ -86,7 +94,7 @@ import Testing
 
     @Test func `what a room can show goes on at once, and a crowd is sifted until it has gone`() {
         var sieve = BarrageSieve(perSecond: 20, highPerSecond: 10)
-        func passes(_ now: UInt64) -> Bool { sieve.passes(at: now) }
+        func passes(_ now: UInt64) -> Bool { sieve.passes(from: Self.session(1), at: now) }
         for number in 0..<10 { #expect(passes(1000), "\(number)") }
         #expect(!passes(1099), "more than a window of the room can show")
         sieve.hold(Self.candidate("held", item: 1))
@@ -115,6 +123,37 @@ import Testing
         let window = sieve.close(at: 0)
         #expect(window.candidates.map(\.text) == (0..<5).map { "high \($0)" })
         #expect(window.candidates.map(\.priority) == [.high, .high, .high, .normal, .normal] && window.leftOut == 5)
+    }
+
+    @Test func `a flood takes places only when there are too few others for them`() {
+        var sieve = BarrageSieve(perSecond: 40, highPerSecond: 3)
+        for number in 0..<500 { sieve.hold(Self.candidate("flood \(number)", by: 0, item: UInt64(number))) }
+        for sender in 1...15 { sieve.hold(Self.candidate("\(sender)", by: sender, item: 1)) }
+        let window = sieve.close(at: 0)
+        #expect(Set(window.candidates.map(\.text)).isSuperset(of: (1...15).map { "\($0)" }))
+        #expect(window.candidates.count == 20 && window.leftOut == 495)
+        // The next window counts anew.
+        for sender in 0..<20 { sieve.hold(Self.candidate("\(sender)", by: sender, item: 2)) }
+        #expect(sieve.close(at: 100).candidates.count == 20)
+    }
+
+    @Test func `equal items are one, of the first sender with the highest priority; other fields make others`() {
+        var sieve = BarrageSieve(perSecond: 40, highPerSecond: 3)
+        func hold(_ sender: Int, _ ext: String?, _ priority: Priority = .normal) {
+            var candidate = Self.candidate("sale", by: sender, item: 1, priority)
+            candidate.ext = ext
+            sieve.hold(candidate)
+        }
+        hold(1, "a", .low)
+        hold(2, "b")
+        hold(3, "a")
+        hold(4, "a", .high)
+        hold(5, "a", .high)
+        hold(6, nil)
+        let window = sieve.close(at: 0)
+        #expect(window.candidates.map(\.ext) == ["a", "b", nil] && window.candidates.map(\.count) == [4, 1, 1])
+        #expect(window.candidates.map(\.sender) == [4, 2, 6].map { Self.session($0) })
+        #expect(window.candidates.map(\.priority) == [.high, .normal, .normal])
     }
 
     @Test func `what a leader never answered is counted by the next one`() {
@@ -179,12 +218,13 @@ import Testing
                     high += 1
                     if high > 1 || round % 10 != 0 { priority = .normal }
                 }
+                let session = Int.random(in: 0..<50, using: &random)
                 let candidate = Self.candidate(
-                    "\(Int.random(in: 0..<150, using: &random))", by: Int.random(in: 0..<50, using: &random),
-                    item: UInt64(round * 1000 + number), priority)
-                scene.send(candidate, at: Int.random(in: scene.sieves.indices, using: &random))
+                    "\(Int.random(in: 0..<150, using: &random))", by: session, item: UInt64(round * 1000 + number),
+                    priority)
+                let hash = scene.send(candidate, at: session % scene.sieves.count)
                 naive.add(
-                    Self.item(candidate, at: scene.time), hash: candidate.hash,
+                    Self.item(candidate, at: scene.time), hash: hash,
                     part: BarrageWindow.Part(window: 0, candidate: 0))
             }
             let sample = scene.end()
@@ -213,7 +253,7 @@ import Testing
                 let candidate = Self.candidate(
                     "\(round) \(number)", by: gateway * 10 + Int.random(in: 0..<10, using: &random),
                     item: UInt64(round * 1000 + number))
-                if scene.sieves[gateway].passes(at: scene.now) { continue }
+                if scene.sieves[gateway].passes(from: candidate.sender, at: scene.now) { continue }
                 scene.sieves[gateway].hold(candidate)
                 sent += 1
                 held[candidate.sender, default: 0] += 1

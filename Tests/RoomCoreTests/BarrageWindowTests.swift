@@ -17,11 +17,13 @@ import Testing
             window = BarrageWindow(perSecond: perSecond, highPerSecond: highPerSecond)
         }
 
-        mutating func say(_ text: String, _ priority: Priority = .normal, by name: String? = "ann") {
+        mutating func say(
+            _ text: String, _ priority: Priority = .normal, by name: String? = "ann", ext: String? = nil
+        ) {
             var item = BarrageItem(
                 from: name.map { Sender(user: user($0), profile: Profile(nick: $0), role: .guest) }, text: text,
                 time: now)
-            item.priority = priority
+            (item.priority, item.ext) = (priority, ext)
             window.add(item, from: name.map(key))
         }
 
@@ -121,9 +123,38 @@ import Testing
         let sample = scene.take()
         #expect(sample.items.map(\.text) == ["666", "66"] && sample.items.map(\.count) == [3, 1])
         #expect(sample.items.map(\.priority) == [.high, .normal])
-        #expect(sample.items.first?.from?.user == user("ann"))
+        #expect(sample.items.first?.from?.user == user("bob"), "nobody takes its place with an equal one")
         scene.say("666")
         #expect(scene.take().items.map(\.count) == [1], "the next window counts anew")
+    }
+
+    @Test func `items with other fields are others`() {
+        var scene = Scene()
+        for ext in ["rose", "rocket", nil, "rose"] { scene.say("gift", by: "ann", ext: ext) }
+        let sample = scene.take()
+        #expect(sample.items.map(\.ext) == ["rose", "rocket", nil] && sample.items.map(\.count) == [2, 1, 1])
+    }
+
+    @Test func `one that had its item shown by a higher priority of another gets its own when it is not picked`() {
+        var scene = Scene(perSecond: 2)
+        for number in 0..<2 { scene.say("high \(number)", .high, by: nil) }
+        scene.say("same", .low, by: "ann")
+        scene.say("same", .normal, by: "bob")
+        scene.say("same", .low, by: "ann")
+        let sample = scene.take()
+        #expect(sample.items.allSatisfy { $0.text != "same" })
+        let own = sample.echoes.sorted { $0.item.count > $1.item.count }.map(\.item)
+        #expect(own.map { $0.from?.user.text } == ["ann", "bob"] && own.map(\.count) == [2, 1])
+        #expect(own.map(\.priority) == [.low, .normal])
+    }
+
+    @Test func `a flood takes places only when there are too few others for them`() {
+        var scene = Scene(perSecond: 40)
+        for number in 0..<500 { scene.say("flood \(number)", by: "ann") }
+        for sender in 0..<15 { scene.say("\(sender)", by: "u\(sender)") }
+        let sample = scene.take()
+        #expect(Set(sample.items.map(\.text)).isSuperset(of: (0..<15).map { "\($0)" }))
+        #expect(sample.items.count == 20)
     }
 
     @Test func `who sent a text that was not picked gets its own, with its own count`() {

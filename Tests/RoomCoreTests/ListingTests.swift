@@ -109,6 +109,8 @@ import Testing
             it.run(.kick(user(name), banSeconds: seconds, NotifyOptions()), by: .system)
         }
         #expect(try Self.all(it.state, .banned, limit: 2, at: it.now) == ["a", "b", "c"].map(user))
+        let page = try it.state.members(.banned, after: nil, limit: 2, at: it.now)
+        #expect(page.items.map(\.banEndsAt) == [it.now.adding(seconds: 10), it.now.adding(seconds: 20)])
         it.run(.kick(user("c"), banSeconds: 0, NotifyOptions()), by: .system)
         it.pass(seconds: 10)
         #expect(try Self.all(it.state, .banned, limit: 2, at: it.now) == [user("b")])

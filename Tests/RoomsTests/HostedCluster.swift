@@ -320,6 +320,13 @@ final class HostedCluster {
         try await body(storage)
     }
 
+    /// The file of a node's catalogue, while the node is stopped.
+    func catalogueFile(_ name: String) throws -> String {
+        let shard = try #require(directories[name]) + "/shard"
+        let names = try FileManager.default.contentsOfDirectory(atPath: shard)
+        return shard + "/" + (try #require(names.first { $0.hasPrefix("catalogue") && $0.hasSuffix(".sqlite") }))
+    }
+
     func node(_ name: String) throws -> HostedNode { try #require(nodes.first { $0.id.text == name }) }
 
     func stop(_ name: String) async throws {

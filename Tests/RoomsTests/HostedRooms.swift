@@ -196,6 +196,7 @@ final class HostedRooms: Sendable {
         var now = HostedRooms.now
         /// The cluster's.
         var level = FeatureLevel.first
+        var silencing: Silencing = { _ in nil }
     }
 
     static let room = known(RoomID("r"))
@@ -243,12 +244,12 @@ final class HostedRooms: Sendable {
         let cluster = ClusterView(shardCount: 1)
         cluster.set(level: options.level)
         told.notify(calls, of: Self.node)
-        try await rooms.start(
-            RoomHost.Dependencies(
-                store: store, server: server, sink: told, transport: NoTransport(),
-                policy: options.policy, cluster: cluster, metrics: metrics, logger: logger,
-                checkpointSeconds: options.checkpointSeconds, callbacks: CallbackSetup(client: callbacks),
-                now: options.now))
+        var dependencies = RoomHost.Dependencies(
+            store: store, server: server, sink: told, transport: NoTransport(), policy: options.policy,
+            cluster: cluster, metrics: metrics, logger: logger, checkpointSeconds: options.checkpointSeconds,
+            callbacks: CallbackSetup(client: callbacks), now: options.now)
+        dependencies.silencing = options.silencing
+        try await rooms.start(dependencies)
     }
 
     static let now: @Sendable () -> Timestamp = { Timestamp(Int64(Date().timeIntervalSince1970 * 1000)) }

@@ -143,6 +143,86 @@ struct TurnStreamTests {
         #expect(try told(&stream, follows: second).isEmpty)
     }
 
+    @Test func `a lost lane that this leader has shown nothing has missed all that it showed`() throws {
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let (known, inherited) = (try lane("a", 0), try lane("a", 1))
+        stream.publishToEverybody(unkept(stream, barrage: 3, messages: 1))
+        stream.inherit(inherited)
+        stream.lose(known.node, lanes: [known, inherited])
+        stream.publishToEverybody(unkept(stream, barrage: 2))
+        for lane in [known, inherited] { stream.wait(lane, hasMissedAll: false) }
+        #expect(try told(&stream, follows: inherited) == [#"{"skipped":{"room":"r","barrage":5,"unkept":1}}"#])
+        stream.lose(known.node, lanes: [known])
+        #expect(try told(&stream, follows: known).isEmpty, "nobody was there, and nothing came since")
+    }
+
+    @Test func `somebody enters through an inherited lane that has nobody to announce, and has missed nothing`() throws
+    {
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let lane = try lane("a", 0)
+        stream.inherit(lane)
+        stream.publishToEverybody(unkept(stream, barrage: 3))
+        stream.enter(lane)
+        #expect(try told(&stream, follows: lane).isEmpty)
+        // One that waits has announced some, who have missed it.
+        stream.inherit(lane)
+        stream.wait(lane, hasMissedAll: false)
+        stream.enter(lane)
+        #expect(try told(&stream, follows: lane) == [#"{"skipped":{"room":"r","barrage":3,"unkept":0}}"#])
+    }
+
+    /// The frames for some sessions of a lane alone: which, and the text.
+    private func toldAlone(_ publications: [(NodeID, NodePublication)]) -> [String] {
+        publications.flatMap(\.1.outputs).compactMap { output in
+            guard case .lane(_, .frameFor(let sessions, let frame)) = output else { return nil }
+            let text = frame.json.map { String(decoding: $0, as: UTF8.self) } ?? ""
+            return sessions.map(\.text).joined(separator: " ") + " "
+                + (text.firstIndex(of: "{").map { String(text[$0...]) } ?? "")
+        }
+    }
+
+    @Test func `messages for some alone that a lost lane missed are told to these alone`() throws {
+        let room = try #require(RoomID("r"))
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let (lost, other) = (try lane("a", 0), try lane("b", 0))
+        let (ann, bob) = (try #require(SessionID("ann")), try #require(SessionID("bob")))
+        let directed = Message(
+            room: room, place: .unkept(after: 1), messageID: "d", time: Timestamp(1), from: nil, body: .text("hello"))
+        stream.lose(lost.node, lanes: [lost])
+        stream.show(directed, to: [(lost, [ann, bob]), (other, [ann])])
+        stream.show(directed, to: [(lost, [ann])])
+        _ = stream.take(room: room, term: 1, viewerLanes: [lost, other])
+        stream.wait(lost, hasMissedAll: false)
+        // It hears this: it has announced its sessions.
+        stream.show(directed, to: [(lost, [ann])])
+        _ = stream.take(room: room, term: 1, viewerLanes: [lost, other])
+        let place = StreamPlace(epoch: "e", seq: 9)
+        for lane in [other, lost, lost] {
+            stream.follow(place, lane, number: 1, room: room, epoch: "e", tail: HotTail(), lastSeq: 9)
+        }
+        #expect(
+            toldAlone(stream.take(room: room, term: 1, viewerLanes: [lost, other])) == [
+                #"bob {"skipped":{"room":"r","barrage":0,"unkept":1}}"#,
+                #"ann {"skipped":{"room":"r","barrage":0,"unkept":2}}"#,
+            ])
+    }
+
+    @Test func `a lane that has lost its viewers while it was away is told nothing later`() throws {
+        let room = try #require(RoomID("r"))
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let (lost, other) = (try lane("a", 0), try lane("b", 0))
+        stream.lose(lost.node, lanes: [lost])
+        stream.publishToEverybody(unkept(stream, barrage: 3))
+        _ = stream.take(room: room, term: 1, viewerLanes: [lost, other])
+        stream.publishToEverybody(unkept(stream, barrage: 3))
+        _ = stream.take(room: room, term: 1, viewerLanes: [other])
+        #expect(try told(&stream, follows: lost).isEmpty)
+    }
+
     @Test func `a lane that has no viewers any more is told what put its last one out`() throws {
         var stream = TurnStream()
         stream.encodings = [.json]

@@ -30,7 +30,7 @@ import Testing
             let profile = Profile(nick: text, avatar: text, ext: text)
             var member = Member(user: user, profile: profile, role: .restricted)
             (member.muted, member.tempMuted, member.blacklisted, member.online) = (true, true, true, true)
-            (member.tempMuteSeconds, member.enteredAt) = (.max, Timestamp(.max))
+            (member.tempMuteSeconds, member.enteredAt, member.banEndsAt) = (.max, Timestamp(.max), Timestamp(.max))
             #expect(json(member) <= FrameSize.of(member) && protobuf(member) <= FrameSize.of(member))
             var item = BarrageItem(
                 from: Sender(user: user, profile: profile, role: .restricted), text: text, time: Timestamp(.max))

@@ -169,7 +169,7 @@ import Testing
         draft.ext = "some"
         #expect(count(draft) == 6)
         #expect(rare(draft).map(count) == 4)
-        #expect(count(samples.member()) == 9)
+        #expect(count(samples.member()) == 10)
         #expect(count(samples.roomInfo()) == 19)
         #expect(count(samples.roomView()) == 6)
         #expect(count(samples.roomChanges()) == 13)

@@ -175,6 +175,7 @@ struct Samples {
         var member = Member(user: user(), profile: profile(), role: any(Role.self))
         (member.muted, member.tempMuted, member.tempMuteSeconds) = (bool(), bool(), int64())
         (member.blacklisted, member.online, member.enteredAt) = (bool(), bool(), maybe { $0.time() })
+        member.banEndsAt = maybe { $0.time() }
         return member
     }
     mutating func element() -> QueueElement {

@@ -45,9 +45,14 @@ import Testing
         }
     }
 
+    /// Unix milliseconds.
+    private static let now: Int64 = 1_795_241_874_000
+
     private func importer(_ cluster: Cluster, room: String? = nil, skipsRecalled: Bool = false) -> Importer {
         let client = AdminClient(target: Target(servers: ["a:1"], adminKey: "k", nodes: []), transport: cluster)
-        return Importer(client, room: room, skipsRecalled: skipsRecalled, pause: {}, report: { _ in })
+        return Importer(
+            client, room: room, skipsRecalled: skipsRecalled, pause: {}, now: { Self.now },
+            report: { _ in })
     }
 
     private func message(_ text: String) -> String {
@@ -94,6 +99,43 @@ import Testing
         (expected.rooms, expected.members, expected.imported) = (1, 4, 2)
         #expect(importer.figures == expected)
         #expect(importer.isWhole)
+    }
+
+    /// The seconds are those that are left when the ban is brought, and no more than the server takes.
+    @Test(
+        arguments: [
+            (1, 1), (1_000, 1), (1_001, 2), (3_600_000, 3_600), (2_592_000_000, 2_592_000), (2_592_000_001, 2_592_000),
+            (0, nil), (-5, nil),
+        ] as [(Int64, Int64?)])
+    func `a ban is brought for what is left of it, quietly, and left out when it is over`(
+        left: Int64, seconds: Int64?
+    ) async throws {
+        let cluster = Cluster()
+        var importer = importer(cluster)
+        let failure = await take(
+            [
+                #"{"room":{"id":"r","creator":"ann"}}"#,
+                #"{"banned":{"user":"mal","role":"GUEST","banEndsAt":\#(Self.now + left)}}"#,
+            ], &importer)
+        #expect(failure == nil)
+        var (calls, bodies) = (["POST /v1/rooms"], [#"{"creator":"ann","id":"r"}"#])
+        if let seconds {
+            calls.append("POST /v1/rooms/r/members/mal/kick")
+            bodies.append(#"{"banSeconds":\#(seconds),"notify":false}"#)
+        }
+        #expect(cluster.calls == calls)
+        #expect(cluster.state.withLock { $0.calls.map(\.body) } == bodies)
+        #expect(importer.figures.members == (seconds == nil ? 0 : 1))
+    }
+
+    @Test(arguments: [(#"{"user":"mal"}"#, "no banEndsAt"), (#"{"banEndsAt":1795241999000}"#, "no user")])
+    func `a ban without its user or its end ends the import`(member: String, complaint: String) async throws {
+        let cluster = Cluster()
+        var importer = importer(cluster)
+        let failure = await take([#"{"room":{"id":"r","creator":"ann"}}"#, #"{"banned":\#(member)}"#], &importer)
+        #expect(failure?.code == .usage)
+        #expect(failure?.message.hasPrefix("line 2: the banned member has \(complaint)") == true)
+        #expect(cluster.calls == ["POST /v1/rooms"])
     }
 
     @Test func `an export that broke off is seen by its missing end, and messages alone need none`() async throws {
@@ -146,6 +188,7 @@ import Testing
 
     @Test(arguments: [
         "x", "[]", "{}", #"{"message":1}"#, #"{"room":"r"}"#, #"{"member":{"role":"MANAGER"}}"#,
+        #"{"banned":"mal"}"#,
         #"{"message":{"room":"old","time":1,"type":"TEXT","recalled":true}}"#, "\u{FF}",
     ])
     func `a line that is none ends the import with its number, behind those before it`(line: String) async throws {

@@ -59,6 +59,8 @@ export interface Member extends Person {
   online: boolean;
   /** In listings and in the answer to `enter`. */
   enteredAt?: number;
+  /** Until when a kick keeps the user out; in the listing BANNED only. */
+  banEndsAt?: number;
 }
 
 export type Entry = "ANYONE" | "USERS" | "INVITED";
@@ -331,7 +333,7 @@ export interface Receipt {
   after?: number;
   /** If it was lowered. */
   priority?: Priority;
-  /** With `to`: to how many of them it went. */
+  /** With `to`: how many of them had a session in the room with a connection. */
   delivered?: number;
 }
 

@@ -25,12 +25,17 @@ struct ClusterHealth: Sendable {
         private(set) var replicas: [Int64: (term: UInt64, applied: UInt64, nodes: [NodeID])] = [:]
         /// The nodes that have applied something of a shard, as they say themselves.
         private(set) var present: [Int64: Set<NodeID>] = [:]
+        /// The replicas that do not keep up, as the leaders say.
+        private(set) var behind: [Int64: Set<NodeID>] = [:]
 
         init(_ shards: [(node: NodeID, views: [ShardView])]) {
             for (node, views) in shards {
                 for view in views {
                     // Only its own word: who follows a leader may not have noticed its death yet.
-                    if view.leader == node { led.insert(view.shard) }
+                    if view.leader == node {
+                        led.insert(view.shard)
+                        behind[view.shard, default: []].formUnion(view.behind)
+                    }
                     if view.applied > 0 { present[view.shard, default: []].insert(node) }
                     let known = replicas[view.shard]
                     guard known.map({ ($0.term, $0.applied) < (view.term, view.applied) }) ?? true else { continue }
@@ -47,7 +52,9 @@ struct ClusterHealth: Sendable {
         let wanted = dataNodes >= Self.replicasWanted ? Self.replicasWanted : 1
         let complete = known.replicas.count { shard, replicas in
             // A node that has lost its disk is still named as a replica until its new one is.
-            replicas.nodes.count { alive.contains($0) && known.present[shard, default: []].contains($0) } >= wanted
+            let whole = known.present[shard, default: []].intersection(alive)
+                .subtracting(known.behind[shard, default: []])
+            return replicas.nodes.count { whole.contains($0) } >= wanted
         }
         var view = ClusterHealthView()
         view.shards = Int64(shardCount)

@@ -103,8 +103,10 @@ struct NodeAnswers: Sendable {
 
     private func shards() async -> [ShardView] {
         await rooms.shards().map {
-            ShardView(
+            var view = ShardView(
                 shard: $0.shard, leader: $0.leader, replicas: $0.replicas, term: $0.term, applied: $0.applied)
+            view.behind = $0.behind
+            return view
         }
     }
 

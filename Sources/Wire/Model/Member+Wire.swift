@@ -15,6 +15,7 @@ extension Member: WireMessage {
         try walker.shown(9, "blacklisted", &blacklisted)
         try walker.shown(10, "online", &online)
         try walker.optional(11, "enteredAt", &enteredAt)
+        try walker.optional(12, "banEndsAt", &banEndsAt)
     }
 }
 

@@ -104,6 +104,9 @@ public struct ShardView: WireMessage, Hashable {
     public var term: UInt64
     /// The log index up to which the node that answers has applied.
     public var applied: UInt64
+    /// The replicas that are away or lack what was committed ten seconds ago, as the leader sees them; its answer alone has
+    /// them.
+    public var behind: [NodeID] = []
 
     public static var blank: ShardView { ShardView(shard: ShardID(0), leader: nil, replicas: [], term: 0, applied: 0) }
     public static var schemaName: String { "Shard" }
@@ -122,6 +125,7 @@ public struct ShardView: WireMessage, Hashable {
         try walker.list(3, "replicas", &replicas)
         try walker.shown(4, "term", &term)
         try walker.shown(5, "applied", &applied)
+        try walker.repeated(6, "behind", &behind)
     }
 }
 

@@ -5,6 +5,8 @@ package enum ImportLine: Sendable, Hashable {
     case room(JSONTree)
     case member(JSONTree)
     case blacklisted(JSONTree)
+    /// Somebody whom a kick keeps out for a time.
+    case banned(JSONTree)
     /// A Message of history, alone on its line or as `{"message":…}`.
     case message(JSONTree)
     /// `{"end":true}`: nothing was left out before it.
@@ -31,10 +33,12 @@ package enum ImportLine: Sendable, Hashable {
             self = .member(try Self.object(member, "member"))
         } else if let member = members["blacklisted"] {
             self = .blacklisted(try Self.object(member, "blacklisted"))
+        } else if let member = members["banned"] {
+            self = .banned(try Self.object(member, "banned"))
         } else if members["end"]?.boolean == true {
             self = .end
         } else {
-            throw CommandFailure(.usage, "the line has none of room, member, blacklisted, message and end")
+            throw CommandFailure(.usage, "the line has none of room, member, blacklisted, banned, message and end")
         }
     }
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// Brings rooms, members, blacklists and messages of JSON lines to a cluster, in their order. Every call can be repeated,
-/// so that a call whose answer was lost does nothing twice.
+/// Brings rooms, members, blacklists, bans and messages of JSON lines to a cluster, in their order. Every call can be
+/// repeated, so that a call whose answer was lost does nothing twice.
 package struct Importer {
     /// The work that is done.
     package struct Figures: Sendable, Hashable {
@@ -26,12 +26,16 @@ package struct Importer {
     static let bytesMax = 255 << 10
     /// How often a call is made while no node leads the room.
     static let attemptsMax = 30
+    /// The longest ban that the server takes. A clock that is behind the exporting cluster's must not ask for more.
+    static let banSecondsMax: Int64 = 30 * 86_400
 
     private let client: AdminClient
     /// The room of all lines, whatever they say.
     private let only: String?
     private let skipsRecalled: Bool
     private let pause: @Sendable () async -> Void
+    /// Unix milliseconds: a ban is exported by its end.
+    private let now: @Sendable () -> Int64
     private let report: @Sendable (String) -> Void
     /// The room of the last room line.
     private var room: String?
@@ -55,16 +59,19 @@ package struct Importer {
     ///   - room: for all lines; nil: the room that they name.
     ///   - skipsRecalled: whether recalled messages are left out; else they are refused.
     ///   - pause: before a call is repeated.
+    ///   - now: the time in Unix milliseconds.
     ///   - report: takes a line about how far it is.
     package init(
         _ client: AdminClient, room: String? = nil, skipsRecalled: Bool = false,
         pause: @escaping @Sendable () async -> Void = { _ = try? await Task.sleep(for: .seconds(1)) },
+        now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) },
         report: @escaping @Sendable (String) -> Void
     ) {
         self.client = client
         only = room
         self.skipsRecalled = skipsRecalled
         self.pause = pause
+        self.now = now
         self.report = report
     }
 
@@ -105,6 +112,7 @@ package struct Importer {
                 try await make(info)
             case .member(let member): try await set(member, isBlacklisted: false)
             case .blacklisted(let member): try await set(member, isBlacklisted: true)
+            case .banned(let member): try await ban(member)
             case .end:
                 isOpen = false
                 try await finish()
@@ -250,6 +258,22 @@ package struct Importer {
             _ = try await call(
                 "PUT", ["rooms", room, "members", user, action], .object(body), key: UUID().uuidString)
         }
+        figures.members += 1
+    }
+
+    /// Keeps the user out for what is left of the ban.
+    private mutating func ban(_ member: JSONTree) async throws(CommandFailure) {
+        guard let room = only ?? room else { throw Self.nameless }
+        guard let user = member["user"]?.text else { throw CommandFailure(.usage, "the banned member has no user") }
+        guard let end = member["banEndsAt"]?.integer else {
+            throw CommandFailure(.usage, "the banned member has no banEndsAt")
+        }
+        let time = now()
+        guard end > time else { return }
+        let seconds = min((end - time - 1) / 1000 + 1, Self.banSecondsMax)
+        _ = try await call(
+            "POST", ["rooms", room, "members", user, "kick"],
+            .object(["banSeconds": .integer(seconds), "notify": .boolean(false)]), key: UUID().uuidString)
         figures.members += 1
     }
 

@@ -185,14 +185,17 @@ extension ConformanceCheck {
             let own = try await one.ask("membersById", ["room": .text(room), "users": [.text(muted)]])
             try expect(own["members"]?.items.first?["muted"], is: true, "one's own flag")
         },
-        .init("2 members", "BANNED is for managers (403), and lists who is banned") { run in
+        .init("2 members", "BANNED is for managers (403), and lists who is banned, with the end") { run in
             let (creator, banned) = (run.name("creator"), run.name("banned"))
             let room = try await run.room(creator: creator)
             try await run.done("POST", ["rooms", room, "members", banned, "kick"], ["banSeconds": 60])
             let fields: JSONTree = ["room": .text(room), "kind": "BANNED"]
             try expect(try await run.entered(room, run.name("ann")).refusal("members", fields), code: 403)
             let page = try await run.entered(room, creator).ask("members", fields)
-            try expect(page["members"]?.items.first?["user"], is: .text(banned), "the first of them")
+            let first = page["members"]?.items.first
+            try expect(first?["user"], is: .text(banned), "the first of them")
+            let left = (first?["banEndsAt"]?.integer ?? 0) - ConformanceRun.now
+            try expect((0...90_000).contains(left), "banEndsAt is \(left) ms away")
         },
         .init("2 Kick", "banSeconds 0 lifts a ban, of people who are away too") { run in
             let (creator, user) = (run.name("creator"), run.name("ann"))

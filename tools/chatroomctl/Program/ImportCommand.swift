@@ -6,10 +6,10 @@ struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Bring rooms, members and messages from lines of JSON, as export prints them.",
         discussion: """
-            One line a thing: {"room":…}, {"member":…}, {"blacklisted":…}, {"message":…}, {"end":true}. Messages keep \
-            their times and get new seqs; nobody is shown them. They must be in the order of their times and not older \
-            than the room's newest message, so a room is imported before it is used. What waits of a line that can't \
-            be imported is brought, and its number is told.
+            One line a thing: {"room":…}, {"member":…}, {"blacklisted":…}, {"banned":…}, {"message":…}, {"end":true}. \
+            Messages keep their times and get new seqs; nobody is shown them. They must be in the order of their times \
+            and not older than the room's newest message, so a room is imported before it is used. What waits of a \
+            line that can't be imported is brought, and its number is told.
             """)
 
     @Argument(help: "A file of JSON lines; - is standard input.", completion: .file()) var file: String

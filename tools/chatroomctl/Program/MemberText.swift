@@ -29,6 +29,7 @@ enum MemberText {
             flags.append("muted for \(member["tempMuteSeconds"]?.integer ?? 0) s")
         }
         if member["blacklisted"]?.boolean == true { flags.append("blacklisted") }
+        if let end = member["banEndsAt"]?.integer { flags.append("banned until \(TimeText.full(end))") }
         return flags.joined(separator: ", ")
     }
 }

@@ -18,7 +18,7 @@ struct StatsCommand: AsyncParsableCommand {
             let since = stats["startedAt"]?.integer.map(TimeText.full) ?? ""
             return Table.facts([("started", since)] + counts.map { ($0, stats[$0]?.shown ?? "") })
         }
-        common.note(missingNodesOf: result, "what it has is not counted")
+        common.note(missingNodesOf: result, "what they have is not counted")
     }
 }
 

@@ -27,7 +27,7 @@ struct SessionsCommand: AsyncParsableCommand {
             }
             common.show(result, SessionText.table)
             if !common.json { PageOptions.note(result) }
-            common.note(missingNodesOf: result, "its sessions are not listed")
+            common.note(missingNodesOf: result, "their sessions are not listed")
         }
     }
 

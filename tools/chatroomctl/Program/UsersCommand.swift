@@ -150,7 +150,7 @@ struct UsersCommand: AsyncParsableCommand {
             let result = try await common.client().call(
                 "POST", ["users", user, "offline"], idempotencyKey: UUID().uuidString)
             common.show(result) { ["ended \($0["sessions"]?.shown ?? "0") sessions"] }
-            common.note(missingNodesOf: result, "its sessions are not counted; they end when it is back")
+            common.note(missingNodesOf: result, "their sessions are not counted; they end when the nodes are back")
         }
     }
 
@@ -163,7 +163,7 @@ struct UsersCommand: AsyncParsableCommand {
         func run() async throws {
             let result = try await common.client().call("GET", ["users", user, "sessions"])
             common.show(result, SessionText.table)
-            common.note(missingNodesOf: result, "its sessions are not listed")
+            common.note(missingNodesOf: result, "their sessions are not listed")
         }
     }
 
@@ -181,7 +181,7 @@ struct UsersCommand: AsyncParsableCommand {
                 "POST", ["users", user, "messages"], body: SessionText.message(text, sender: sender),
                 idempotencyKey: UUID().uuidString)
             common.show(result) { ["shown to \($0["sessions"]?.shown ?? "0") sessions"] }
-            common.note(missingNodesOf: result, "its sessions were not shown it")
+            common.note(missingNodesOf: result, "their sessions were not shown it")
         }
     }
 }
@@ -199,6 +199,6 @@ struct BroadcastCommand: AsyncParsableCommand {
         let result = try await common.client().call(
             "POST", ["broadcast"], body: SessionText.message(text, sender: sender), idempotencyKey: UUID().uuidString)
         common.show(result) { ["shown to \($0["sessions"]?.shown ?? "0") sessions"] }
-        common.note(missingNodesOf: result, "its sessions were not shown it")
+        common.note(missingNodesOf: result, "their sessions were not shown it")
     }
 }

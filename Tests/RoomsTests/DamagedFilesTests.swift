@@ -1,0 +1,71 @@
+import ChatModel
+import Consensus
+import GroupDriver
+import History
+import SQLite
+import ShardPlacement
+import Testing
+import WaitTestKit
+
+@testable import Rooms
+
+/// A replica whose files have rows that can't be read, while the others' are whole.
+@Suite(.timeLimit(.minutes(3))) struct DamagedFilesTests {
+    private func post(_ text: String) -> CommandBody { .post(MessageDraft(body: .text(text))) }
+
+    /// The node that the shard belongs to leads it.
+    private func belonging(_ cluster: HostedCluster) async throws -> HostedNode {
+        var found: HostedNode?
+        try await poll("the shard is led where it belongs") {
+            for node in cluster.nodes where await node.status()?.leader == node.id {
+                let preferred = node.cluster.current.placement.group(GroupID(0))?.voters.first?.node
+                found = node.id.text == preferred ? node : nil
+            }
+            return found != nil
+        }
+        return try #require(found)
+    }
+
+    @Test func `it leaves leading to the others, who go on with the room`() async throws {
+        let cluster = try HostedCluster()
+        do {
+            let (room, whole) = (try #require(RoomID("a")), try #require(RoomID("b")))
+            let owner = try #require(UserID("owner"))
+            try await cluster.add("n1")
+            for room in [room, whole] {
+                try await cluster.perform(.createRoom(creator: owner, set: RoomChanges()), in: room)
+            }
+            try await cluster.add("n2")
+            try await cluster.add("n3")
+            cluster.announce()
+            try await cluster.settled()
+            let name = try await belonging(cluster).id.text
+            try await cluster.stop(name)
+            let database = try Database(path: try cluster.catalogueFile(name), options: DatabaseOptions())
+            try database.execute("UPDATE catalogue SET value = X'FF' WHERE room = 'a'")
+            database.close()
+            try await cluster.restart(name)
+
+            // It gets the leadership back, finds the damage when somebody comes, and gives it away for good.
+            _ = try await belonging(cluster)
+            try await cluster.perform(post("the others can read it"), in: room)
+            try await poll("another node leads") {
+                for node in cluster.nodes where node.id.text != name {
+                    if await node.status()?.leader == node.id { return true }
+                }
+                return false
+            }
+            for number in 0..<20 {
+                try await cluster.perform(post("\(number)"), in: room)
+                try await cluster.perform(post("\(number)"), in: whole)
+            }
+            #expect(try await cluster.node(name).status()?.leader?.text != name)
+            #expect(try await cluster.node(name).rooms.unreadiness()?.contains("files of shard 0 are damaged") == true)
+            for node in cluster.nodes where node.id.text != name { #expect(await node.rooms.unreadiness() == nil) }
+        } catch {
+            await cluster.close()
+            throw error
+        }
+        await cluster.close()
+    }
+}
