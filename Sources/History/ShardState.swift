@@ -26,9 +26,6 @@ struct ShardState: Sendable {
     /// See `ShardStorage.installedMark`.
     var installedMark: [UInt8]?
 
-    /// See `ShardStorage.readFailure`.
-    var readFailure: StorageError?
-
     /// The last attempt to write failed.
     var failure: StorageError?
     /// The last attempt to bring what was written to stable storage failed. Apart from `failure`, because write-ahead logs

@@ -108,12 +108,6 @@ public final class ShardStorage: Sendable {
     /// when the last attempts succeeded. Meanwhile rows are kept in memory, up to the bound.
     public var diskFailure: StorageError? { state.withLock { $0.diskFailure } }
 
-    /// Why some of what is on disk can't be read, as the storage's owner has found; nil: it has not.
-    public var readFailure: StorageError? { state.withLock { $0.readFailure } }
-
-    /// See `readFailure`.
-    public func setReadFailure(_ failure: StorageError?) { state.withLock { $0.readFailure = failure } }
-
     // MARK: - Writing
 
     /// Takes over a batch. It is written soon, together with others, in the order of the calls; failures are tried

@@ -28,7 +28,8 @@ package struct TurnStream {
     private var shown = Unkept()
     /// For lanes that are shown nothing: the sum when that began.
     private var missedSince: [Lane: Unkept] = [:]
-    /// The messages that some sessions of lost lanes alone would have been shown, and that are in no history.
+    /// The messages that some sessions of these lanes alone would have been shown, and that are in no history: a lane takes
+    /// none before it has joined.
     private var missedAlone: [Lane: [SessionID: Int]] = [:]
     /// Sessions in `missedAlone`; of further ones nothing is counted.
     private var missedAloneCount = 0
@@ -74,22 +75,19 @@ package struct TurnStream {
         writer.append(message)
         let frame = writer.frame(
             .messages, keptSeqs: message.seq.map { $0...$0 }, unkept: message.seq == nil ? 1 : 0)
-        for (lane, sessions) in sessions { show(frame, to: sessions, on: lane) }
+        // One that the viewer budget shows to some only is counted for everybody when it is named as left out.
+        let isDirected = !message.to.isEmpty
+        for (lane, sessions) in sessions { show(frame, to: sessions, on: lane, isCounted: isDirected) }
     }
 
-    private mutating func show(_ frame: SharedFrame, to sessions: [SessionID], on lane: Lane) {
-        if frame.unkept > 0, isLost(lane) {
+    private mutating func show(_ frame: SharedFrame, to sessions: [SessionID], on lane: Lane, isCounted: Bool = true) {
+        if isCounted, frame.unkept > 0, missedSince[lane] != nil {
             for session in sessions where missedAlone[lane]?[session] != nil || missedAloneCount < Self.missedAloneMax {
                 if missedAlone[lane]?[session] == nil { missedAloneCount += 1 }
                 missedAlone[lane, default: [:]][session, default: 0] += frame.unkept
             }
         }
         items.append(.one(lane, .frameFor(sessions, frame)))
-    }
-
-    /// Whether nothing reaches the lane, as far as is known: it has not announced its viewers since it was lost or inherited.
-    private func isLost(_ lane: Lane) -> Bool {
-        !missedSince.isEmpty && missedSince[lane] != nil && !waiting.contains(lane)
     }
 
     /// A push for some sessions, behind what was shown so far: they are told by `skipped` where they miss it.

@@ -123,7 +123,8 @@ extension RoomActor {
 
     /// The gateway has judged, too; but it may have stood still since, with the request in its hands.
     func requireVoice(of visitor: Visitor) throws(ChatError) {
-        guard context.silencing(visitor.user) == .muted else { return }
+        guard let reason = context.silencing(visitor.user) else { return }
+        guard reason == .muted else { throw ChatError(.forbidden, "\(visitor.user) is banned in all rooms") }
         throw ChatError(.muted, "\(visitor.user) is muted in all rooms")
     }
 

@@ -67,6 +67,8 @@ struct RoomFigures: Sendable {
     /// From a room's taking up a send until its ack, the log's sync included.
     let ack: DurationHistogram
     let leaderChanges: Counter
+    /// Shards of which this node has rooms that can't be read.
+    let damagedShards: Counter
     let hookAllowed: Counter
     let hookRewritten: Counter
     let hookRefused: Counter
@@ -82,6 +84,8 @@ struct RoomFigures: Sendable {
         ack = metrics.durations("chatroom_ack_seconds", "From a room's taking up a send until its ack.")
         leaderChanges = metrics.counter(
             "chatroom_leader_changes_total", "How often a shard's leader, as this node knows it, changed.")
+        damagedShards = metrics.gauge(
+            "chatroom_damaged_shards", "Shards with rooms that can't be read from this node's files.")
         func hook(_ result: String) -> Counter {
             metrics.counter("chatroom_hook_total", "Messages for the pre-send hook.", labels: [("result", result)])
         }

@@ -188,14 +188,8 @@ extension RoomHost {
             return "the log can't be written (\(failure.message)); this node leads nothing that another one can lead"
         }
         for (shard, storage) in zip(0..., storages) {
-            if let failure = storage.diskFailure {
-                return "the files of shard \(shard) can't be written (\(failure.message))"
-            }
-            if let failure = storage.readFailure {
-                return
-                    "the files of shard \(shard) are damaged (\(failure.message)); this node does not lead it: let the"
-                    + " node join anew with an empty data directory"
-            }
+            guard let failure = storage.diskFailure else { continue }
+            return "the files of shard \(shard) can't be written (\(failure.message))"
         }
         return nil
     }

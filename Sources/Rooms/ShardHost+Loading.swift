@@ -86,17 +86,12 @@ extension ShardHost {
 
     /// Other replicas have files of their own.
     private func noteDamage(_ id: RoomID, _ error: any Error) {
-        let damage: StorageError
-        switch error {
-        case let error as StorageError where error.code == .corrupt: damage = error
-        case let error as WireError: damage = StorageError(.corrupt, error.message)
-        default: return
-        }
-        guard unreadable.noteDamage(id), !log.isSoleVoter else { return }
-        storage.setReadFailure(damage)
+        let isDamage = (error as? StorageError)?.code == .corrupt || error is WireError
+        guard isDamage, unreadable.noteDamage(id) else { return }
         context.logger.error(
-            "a shard's files are damaged; this node leaves leading the shard to others",
-            metadata: ["shard": "\(shard.number)", "room": "\(id)", "error": "\(damage)"])
+            "a shard's files are damaged; this node leaves leading the shard to others, if there are any",
+            metadata: ["shard": "\(shard.number)", "room": "\(id)", "error": "\(error)"])
+        showDamage()
         setHasStorage()
     }
 

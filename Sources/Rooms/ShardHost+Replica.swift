@@ -57,6 +57,8 @@ extension ShardHost: ShardApplier {
         forgetRooms()
         isHeld = false
         if let mark {
+            // The files are others, so nothing is known to be damaged.
+            unreadable = UnreadableRooms()
             appliedIndex = mark.index
             checkpointedIndex = mark.index
             // All of them are in the snapshot.

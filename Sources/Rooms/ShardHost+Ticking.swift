@@ -4,6 +4,7 @@ import GroupDriver
 import History
 import Logging
 import RoomCore
+import Telemetry
 import Webhooks
 
 /// Work that time brings: deadlines, rooms that leave memory, checkpoints.
@@ -15,8 +16,9 @@ extension ShardHost {
         // can't be read until then.
         let takesRows = storage.health.takesRows
         noteDisk()
-        unreadable.look(isLed: log.leader != nil, at: ClusterView.ticks())
-        if !unreadable.leavesLeading { storage.setReadFailure(nil) }
+        unreadable.look(
+            othersLead: log.leader.map { $0 != context.server } ?? false, at: ClusterView.ticks())
+        showDamage()
         setHasStorage()
         log.lookAtReplicas()
         if !takesRows { failEarly(ShardProposals.tooSlow) }
@@ -120,6 +122,13 @@ extension ShardHost {
     func setHasStorage() {
         let isReadable = log.isSoleVoter || !unreadable.leavesLeading
         log.setHasStorage(storage.health.takesRows && diskFailure == nil && isReadable)
+    }
+
+    /// Counts the shard among those whose files are damaged here.
+    func showDamage() {
+        guard unreadable.hasDamage != isShownDamaged else { return }
+        isShownDamaged.toggle()
+        context.figures.damagedShards.add(isShownDamaged ? 1 : -1)
     }
 
     private func noteDisk() {

@@ -61,6 +61,7 @@ final class ShardHost: GroupLogDelegate {
     /// Why the disk took nothing for the shard's files when it was last looked at.
     var diskFailure: StorageError?
     var unreadable = UnreadableRooms()
+    var isShownDamaged = false
     /// Deleted rooms that can be had back, as last counted, and those that were deleted since.
     var deletedRooms = 0
     var hasCountedDeletedRooms = false

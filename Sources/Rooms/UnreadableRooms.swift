@@ -4,11 +4,11 @@ import ChatModel
 /// to others for that. Pure: times are passed in.
 ///
 /// The others' files are others: with one of them as leader the rooms go on. Should nobody else lead within
-/// `leaderlessMax`, their files may have the same damage, or they are away: then this replica may lead, with the other
+/// `unrelievedMax`, their files may have the same damage, or they are away: then this replica may lead, with the other
 /// rooms of the shard, until a further room is found to be damaged.
 struct UnreadableRooms {
     /// In ticks of `ClusterView`.
-    static let leaderlessMax: UInt64 = 100
+    static let unrelievedMax: UInt64 = 100
     /// A room that can't be read is logged once in that time, in ticks.
     static let logPause: UInt64 = 600
     /// Nothing is known of further ones, and nothing follows.
@@ -17,15 +17,16 @@ struct UnreadableRooms {
     private var damaged: Set<RoomID> = []
     private var loggedAt: [RoomID: UInt64] = [:]
     private(set) var leavesLeading = false
-    private var leaderlessSince: UInt64?
+    private var unrelievedSince: UInt64?
 
     var isEmpty: Bool { damaged.isEmpty && loggedAt.isEmpty }
+    var hasDamage: Bool { !damaged.isEmpty }
 
     /// The files contradict themselves where the room is.
     /// - Returns: whether that is news.
     mutating func noteDamage(_ room: RoomID) -> Bool {
         guard damaged.count < Self.roomsMax, damaged.insert(room).inserted else { return false }
-        (leavesLeading, leaderlessSince) = (true, nil)
+        (leavesLeading, unrelievedSince) = (true, nil)
         return true
     }
 
@@ -46,12 +47,12 @@ struct UnreadableRooms {
     }
 
     /// To be called once a second.
-    /// - Parameter isLed: whether this replica knows a leader, be it itself.
-    mutating func look(isLed: Bool, at ticks: UInt64) {
+    /// - Parameter othersLead: whether this replica knows a leader, and is not it.
+    mutating func look(othersLead: Bool, at ticks: UInt64) {
         guard leavesLeading else { return }
-        guard !isLed else { return leaderlessSince = nil }
-        let since = leaderlessSince ?? ticks
-        leaderlessSince = since
-        if ticks >= since + Self.leaderlessMax { leavesLeading = false }
+        guard !othersLead else { return unrelievedSince = nil }
+        let since = unrelievedSince ?? ticks
+        unrelievedSince = since
+        if ticks >= since + Self.unrelievedMax { leavesLeading = false }
     }
 }

@@ -42,11 +42,12 @@ extension SystemGroup {
 
     /// Why the user may speak in no room; nil: nothing says so. Rooms ask it for each message.
     public func silencing(of user: UserID) -> DenialReason? {
-        let sanctions = current.value.withLock { $0.sanctions.isEmpty ? nil : $0.sanctions }
-        guard let sanctions else { return nil }
+        guard current.value.withLock({ !$0.sanctions.isEmpty }) else { return nil }
         let now = now()
-        if sanctions.sanction(.banned, of: user, at: now) != nil { return .kicked }
-        return sanctions.sanction(.muted, of: user, at: now) != nil ? .muted : nil
+        return current.value.withLock { state in
+            if state.sanctions.sanction(.banned, of: user, at: now) != nil { return .kicked }
+            return state.sanctions.sanction(.muted, of: user, at: now) != nil ? .muted : nil
+        }
     }
 
     /// All that are in force, in the order of their users. It takes a while with many.

@@ -110,7 +110,7 @@ package final class WebhookDispatcher {
     private var attempt = 0
     private var backOff = BackOff(first: 500, longest: 60_000)
     private var batches: UInt64 = 0
-    /// When a failure of this row of failures was last logged; nil: none was.
+    /// When a failure was last logged; nil: none was since this node leads.
     private var loggedAt: Timestamp?
     private var isCollecting = false
     private var collectsAgain = false
@@ -211,7 +211,7 @@ package final class WebhookDispatcher {
         figures.delivering(nil, shard.id)
     }
 
-    /// The next failure is the first of a row: it is logged, and its call repeated soon.
+    /// The next failure is logged, and its call repeated soon.
     private func forgetFailures() {
         backOff.succeeded()
         loggedAt = nil
@@ -355,7 +355,7 @@ package final class WebhookDispatcher {
     private func delivered(_ failure: String?) {
         guard case .delivering(let building) = state else { return }
         guard let failure else {
-            forgetFailures()
+            backOff.succeeded()
             figures.delivered.add(building.batch.items.count)
             return accepted(building)
         }

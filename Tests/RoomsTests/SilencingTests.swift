@@ -10,7 +10,7 @@ import Wire
 /// Users who are muted in all rooms, as a room's leader treats them: their gateway may have stood still since it judged.
 @Suite(.timeLimit(.minutes(3))) struct SilencingTests {
     private final class Muted: Sendable {
-        let names = Mutex<Set<String>>([])
+        let names = Mutex<[String: DenialReason]>([:])
     }
 
     private func code(_ answer: Result<OperationResult, ChatError>) -> ErrorCode? {
@@ -25,12 +25,14 @@ import Wire
     @Test func `the leader refuses what needs the right to speak, and repeats what was acked before`() async throws {
         let muted = Muted()
         var options = HostedRooms.Options()
-        options.silencing = { user in muted.names.withLock { $0.contains(user.text) } ? .muted : nil }
+        options.silencing = { user in muted.names.withLock { $0[user.text] } }
         try await HostedRooms.run(try TemporaryDirectory(), options) { hosted in
             try await hosted.createRoom()
             try await hosted.ask(hosted.enter("owner"), hosted.enter("ann"), hosted.enter("bob"))
             let first = try await hosted.ask(hosted.send("ann", "before"))[0].get()
-            muted.names.withLock { $0 = ["ann"] }
+            muted.names.withLock { $0 = ["ann": .kicked] }
+            #expect(try await code(hosted.ask(hosted.send("ann", "banned"))[0]) == .forbidden)
+            muted.names.withLock { $0 = ["ann": .muted] }
             #expect(try await code(hosted.ask(hosted.send("ann", "after"))[0]) == .muted)
             #expect(try await code(hosted.ask(hosted.send("bob", "another"))[0]) == nil)
             let barrage = ClientOperation.barrage(BarrageRequest(room: HostedRooms.room, text: "b"))

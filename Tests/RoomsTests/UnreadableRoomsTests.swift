@@ -16,21 +16,21 @@ import Testing
         #expect(isNews)
         let again = rooms.noteDamage(room)
         #expect(!again, "that is known")
-        for ticks in stride(from: UInt64(0), to: 10_000, by: 10) { rooms.look(isLed: true, at: ticks) }
-        #expect(rooms.leavesLeading)
+        for ticks in stride(from: UInt64(0), to: 10_000, by: 10) { rooms.look(othersLead: true, at: ticks) }
+        #expect(rooms.leavesLeading && rooms.hasDamage)
     }
 
     @Test mutating func `when nobody else leads it leads all the same, until a further room is found`() {
         _ = rooms.noteDamage(room)
-        rooms.look(isLed: false, at: 0)
-        rooms.look(isLed: false, at: UnreadableRooms.leaderlessMax - 1)
+        rooms.look(othersLead: false, at: 0)
+        rooms.look(othersLead: false, at: UnreadableRooms.unrelievedMax - 1)
         #expect(rooms.leavesLeading)
         // A leader between begins the time anew.
-        rooms.look(isLed: true, at: UnreadableRooms.leaderlessMax)
-        rooms.look(isLed: false, at: 200)
-        rooms.look(isLed: false, at: 199 + UnreadableRooms.leaderlessMax)
+        rooms.look(othersLead: true, at: UnreadableRooms.unrelievedMax)
+        rooms.look(othersLead: false, at: 200)
+        rooms.look(othersLead: false, at: 199 + UnreadableRooms.unrelievedMax)
         #expect(rooms.leavesLeading)
-        rooms.look(isLed: false, at: 200 + UnreadableRooms.leaderlessMax)
+        rooms.look(othersLead: false, at: 200 + UnreadableRooms.unrelievedMax)
         #expect(!rooms.leavesLeading)
         _ = rooms.noteDamage(room)
         #expect(!rooms.leavesLeading, "or it would go round for ever")

@@ -32,7 +32,7 @@ import Testing
             #"{"members":[{"user":"eve"}]}"#, #"{"members":[{"banEndsAt":9,"user":"mal"}]}"#,
             #"{"messages":[{"seq":4}],"more":true}"#, #"{"messages":[{"seq":5}],"more":false}"#,
         ])
-        let export = export(transport)
+        var export = export(transport)
         #expect(try await export.showStanding()["id"]?.text == "r")
         try await export.showMessages(after: 3)
         #expect(

@@ -20,7 +20,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let export = RoomExport(try common.client(), room: room) { Output.line($0.line) }
+        var export = RoomExport(try common.client(), room: room) { Output.line($0.line) }
         var info: JSONTree?
         if after == nil { info = try await export.showStanding() }
         try await export.showMessages(after: after ?? 0)

@@ -5,6 +5,7 @@ struct RoomExport {
     private let client: AdminClient
     private let room: String
     private let output: @Sendable (JSONTree) -> Void
+    private var endlessBans = 0
 
     /// The lists of a room that no line carries.
     private static let lists: [(path: String, items: String, name: String)] = [
@@ -19,9 +20,10 @@ struct RoomExport {
         self.output = output
     }
 
-    /// Shows the room itself, its fixed members, its blacklist and its bans.
+    /// Shows the room itself, its fixed members, its blacklist and its bans, as far as their ends are known: a node of an
+    /// older version does not tell them.
     /// - Returns: the room.
-    func showStanding() async throws(CommandFailure) -> JSONTree {
+    mutating func showStanding() async throws(CommandFailure) -> JSONTree {
         let info = try await client.call("GET", ["rooms", room])
         show("room", info)
         for (kind, name) in [("FIXED", "member"), ("BLACKLISTED", "blacklisted"), ("BANNED", "banned")] {
@@ -51,6 +53,7 @@ struct RoomExport {
         var parts: [String] = []
         let pins = info["pinned"]?.items.count ?? 0
         if pins > 0 { parts.append("pins \(pins)") }
+        if endlessBans > 0 { parts.append("bans without an end \(endlessBans)") }
         for list in Self.lists {
             do throws(CommandFailure) {
                 let page = try await client.call("GET", ["rooms", room, list.path])
@@ -65,12 +68,14 @@ struct RoomExport {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    private func showMembers(_ kind: String, as name: String) async throws(CommandFailure) {
+    private mutating func showMembers(_ kind: String, as name: String) async throws(CommandFailure) {
         var next: String?
         repeat {
             let page = try await client.call(
                 "GET", ["rooms", room, "members"], query: [("kind", kind), ("after", next), ("limit", "100")])
-            for member in page["members"]?.items ?? [] { show(name, member) }
+            for member in page["members"]?.items ?? [] {
+                if kind == "BANNED", member["banEndsAt"] == nil { endlessBans += 1 } else { show(name, member) }
+            }
             next = page["next"]?.text
         } while next != nil
     }

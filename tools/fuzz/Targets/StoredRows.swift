@@ -15,6 +15,7 @@ extension FuzzTarget {
             readers[kind](content)
         } else {
             let kind = CatalogueKind.allCases[kind - readers.count]
+            _ = try? CatalogueCodec.decode(kind: kind, content, .allFields)
             same(content, "\(kind) row") {
                 try CatalogueCodec.decode(kind: kind, $0)
             } write: {
@@ -75,7 +76,7 @@ extension FuzzTarget {
         },
         { bytes in
             same(bytes, "system state") {
-                try SystemCodec.decodeSnapshot($0)
+                try SystemCodec.decodeSnapshot($0, own: .newest)
             } write: {
                 SystemCodec.encode($0)
             }
