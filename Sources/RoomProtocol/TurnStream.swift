@@ -26,7 +26,8 @@ package struct TurnStream {
         var messages = 0
     }
     private var shown = Unkept()
-    /// For lanes that are shown nothing: the sum when that began.
+    /// For lanes that are shown nothing: the sum when that began. Also when their viewers have left meanwhile, since those may
+    /// be announced again.
     private var missedSince: [Lane: Unkept] = [:]
     /// The messages that some sessions of these lanes alone would have been shown, and that are in no history: a lane takes
     /// none before it has joined.
@@ -157,6 +158,7 @@ package struct TurnStream {
     package mutating func enter(_ lane: Lane) {
         guard !missedSince.isEmpty, !waiting.contains(lane) else { return }
         missedSince[lane] = nil
+        missedAloneCount -= missedAlone.removeValue(forKey: lane)?.count ?? 0
     }
 
     /// Whether the lane waits until it joins.
@@ -234,7 +236,6 @@ package struct TurnStream {
             joined.removeAll()
             return []
         }
-        if !missedSince.isEmpty || !missedAlone.isEmpty { forgetMissed(except: viewerLanes) }
         var nodes: [(node: NodeID, publication: NodePublication)] = []
         func index(of node: NodeID) -> Int {
             if let index = nodes.firstIndex(where: { $0.node == node }) { return index }
@@ -269,14 +270,6 @@ package struct TurnStream {
         items.removeAll(keepingCapacity: true)
         joined.removeAll()
         return nodes.filter { !$0.publication.outputs.isEmpty }
-    }
-
-    /// Nobody is left on the other lanes to be told: those who come there later have missed nothing.
-    private mutating func forgetMissed(except viewerLanes: [Lane]) {
-        missedSince = missedSince.filter { viewerLanes.contains($0.key) }
-        guard !missedAlone.isEmpty else { return }
-        missedAlone = missedAlone.filter { missedSince[$0.key] != nil }
-        missedAloneCount = missedAlone.values.reduce(0) { $0 + $1.count }
     }
 
     private func sees(_ lane: Lane, _ item: Int) -> Bool {
