@@ -40,10 +40,12 @@ extension GatewayLane {
             }
         }
         var calls: [RoomRequest] = []
+        let untaken = Set(awaited.rooms.lazy.filter { $0.shard == notice.shard }.map(\.room))
         awaited.forget { shared.shardMap.shard(of: $0) == notice.shard }
         var ended = endedStays(in: notice.shard)
         for (room, sessions) in byRoom {
-            calls += announcements(of: sessions, ended.removeValue(forKey: room) ?? [], in: room)
+            let stays = ended.removeValue(forKey: room) ?? []
+            calls += announcements(of: sessions, stays, in: room, isAgain: untaken.contains(room))
         }
         for (room, stays) in ended { calls += announcements(of: [], stays, in: room) }
         calls += ownAsked(asked) + tapsAgain(of: notice.shard)
@@ -61,12 +63,17 @@ extension GatewayLane {
     }
 
     /// That these sessions are in the room, and what this lane's viewers have been shown of it.
-    /// - Parameter ended: stays of others that have ended.
-    func announcements(of sessions: [LaneSession], _ ended: [EndedStay] = [], in room: RoomID) -> [RoomRequest] {
+    /// - Parameters:
+    ///   - ended: stays of others that have ended.
+    ///   - isAgain: whether the room's stream was awaited, and is not any more.
+    func announcements(
+        of sessions: [LaneSession], _ ended: [EndedStay] = [], in room: RoomID, isAgain: Bool = false
+    ) -> [RoomRequest] {
         var calls = ended.map(\.announcement) + sessions.map { announcement(of: $0, in: room) }
         guard var last = calls.last?.session else { return [] }
         // Without viewers there is nothing to catch up with.
-        let place = hubs[room]?.shown.place ?? StreamPlace(epoch: "", seq: .max)
+        var place = hubs[room]?.shown.place ?? StreamPlace(epoch: "", seq: .max)
+        place.isAgain = isAgain || awaited.awaits(room)
         last.number = awaited.begin(
             room, of: shared.shardMap.shard(of: room), sessions: calls.count, at: loop.nowMilliseconds)
         calls.append(RoomRequest(room: room, from: last, .follow(place)))

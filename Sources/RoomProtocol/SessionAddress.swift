@@ -67,6 +67,8 @@ public struct StreamPlace: Sendable, Hashable {
     /// The epoch of the room's life; see `EnterResult.epoch`.
     public var epoch: String
     public var seq: UInt64
+    /// The lane has said so before, and has not taken what came then: it is to be told all of it again.
+    public var isAgain = false
 
     public init(epoch: String, seq: UInt64) {
         self.epoch = epoch

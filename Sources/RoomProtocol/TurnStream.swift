@@ -34,6 +34,8 @@ package struct TurnStream {
     private var missedAlone: [Lane: [SessionID: Int]] = [:]
     /// Sessions in `missedAlone`; of further ones nothing is counted.
     private var missedAloneCount = 0
+    /// What each lane was told last of what it had missed: since when, and for whom alone. It may not have taken it.
+    private var lastTold: [Lane: (since: Unkept?, alone: [SessionID: Int])] = [:]
     static let missedAloneMax = 10_000
 
     package init() {}
@@ -184,7 +186,7 @@ package struct TurnStream {
     ) {
         join(lane)
         notify(lane, .following(number, through: lastSeq))
-        sendMissed(lane, in: room)
+        sendMissed(lane, in: room, isAgain: place.isAgain)
         guard place.epoch == epoch, place.seq < lastSeq else { return }
         let held = max(place.seq, (tail.firstSeq ?? lastSeq + 1) - 1)
         if held > place.seq { notify(lane, .gap(place.seq + 1...held)) }
@@ -204,14 +206,21 @@ package struct TurnStream {
     }
 
     /// Nothing of it is brought: its viewers are told how much they were spared (PROTOCOL.md, "Unkept").
-    private mutating func sendMissed(_ lane: Lane, in room: RoomID) {
-        let alone = missedAlone.removeValue(forKey: lane) ?? [:]
+    private mutating func sendMissed(_ lane: Lane, in room: RoomID, isAgain: Bool) {
+        var alone = missedAlone.removeValue(forKey: lane) ?? [:]
         missedAloneCount -= alone.count
+        var since = missedSince.removeValue(forKey: lane)
+        let former = lastTold.removeValue(forKey: lane)
+        if isAgain, let former {
+            since = former.since ?? since
+            alone.merge(former.alone) { $0 + $1 }
+        }
+        lastTold[lane] = (since, alone)
         for (count, sessions) in Dictionary(grouping: alone.keys, by: { alone[$0] ?? 0 }).sorted(by: { $0.key < $1.key }
         ) {
             notify(lane, .frameFor(sessions.sorted { $0.text < $1.text }, skipped(barrage: 0, unkept: count, in: room)))
         }
-        guard let since = missedSince.removeValue(forKey: lane) else { return }
+        guard let since else { return }
         let (barrage, messages) = (shown.barrage - since.barrage, shown.messages - since.messages)
         guard barrage + messages > 0 else { return }
         notify(lane, .frame(skipped(barrage: barrage, unkept: messages, in: room)))

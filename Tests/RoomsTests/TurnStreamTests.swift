@@ -105,10 +105,12 @@ struct TurnStreamTests {
     }
 
     /// The texts of the frames that a lane is shown after `following`.
-    private func told(_ stream: inout TurnStream, follows lane: Lane) throws -> [String] {
+    private func told(_ stream: inout TurnStream, follows lane: Lane, isAgain: Bool = false) throws -> [String] {
         let room = try #require(RoomID("r"))
+        var place = StreamPlace(epoch: "e", seq: 9)
+        place.isAgain = isAgain
         stream.follow(
-            StreamPlace(epoch: "e", seq: 9), lane, number: 1, room: room, epoch: "e", tail: HotTail(), lastSeq: 9)
+            place, lane, number: 1, room: room, epoch: "e", tail: HotTail(), lastSeq: 9)
         let taken = stream.take(room: room, term: 1, viewerLanes: [lane])
         return frames(taken).compactMap { frame in
             frame.json.flatMap { String(decoding: $0, as: UTF8.self) }.flatMap { text in
@@ -209,6 +211,41 @@ struct TurnStreamTests {
             toldAlone(stream.take(room: room, term: 1, viewerLanes: [lost, other])) == [
                 #"ann bob {"skipped":{"room":"r","barrage":0,"unkept":2}}"#
             ])
+    }
+
+    @Test func `a lane that has not taken what it was told is told it again, with what came since`() throws {
+        let room = try #require(RoomID("r"))
+        var stream = TurnStream()
+        stream.encodings = [.json]
+        let (lane, ann) = (try lane("a", 0), try #require(SessionID("ann")))
+        var directed = Message(
+            room: room, place: .unkept(after: 1), messageID: "d", time: Timestamp(1), from: nil, body: .text("hello"))
+        directed.to = [try #require(UserID("ann"))]
+        stream.lose(lane.node, lanes: [lane])
+        stream.publishToEverybody(unkept(stream, barrage: 3))
+        stream.show(directed, to: [(lane, [ann])])
+        stream.wait(lane, hasMissedAll: false)
+        #expect(try told(&stream, follows: lane) == [#"{"skipped":{"room":"r","barrage":3,"unkept":0}}"#])
+        // The link ended with it.
+        stream.lose(lane.node, lanes: [lane])
+        stream.publishToEverybody(unkept(stream, barrage: 2))
+        stream.wait(lane, hasMissedAll: false)
+        stream.follow(
+            { () -> StreamPlace in
+                var place = StreamPlace(epoch: "e", seq: 9)
+                place.isAgain = true
+                return place
+            }(), lane, number: 2, room: room, epoch: "e", tail: HotTail(), lastSeq: 9)
+        let taken = stream.take(room: room, term: 1, viewerLanes: [lane])
+        #expect(toldAlone(taken) == [#"ann {"skipped":{"room":"r","barrage":0,"unkept":1}}"#])
+        #expect(
+            frames(taken).compactMap(\.json).map { String(decoding: $0, as: UTF8.self).contains(#""barrage":5"#) } == [
+                true
+            ])
+        // It has taken this.
+        stream.wait(lane, hasMissedAll: false)
+        stream.publishToEverybody(unkept(stream, barrage: 1))
+        #expect(try told(&stream, follows: lane) == [#"{"skipped":{"room":"r","barrage":1,"unkept":0}}"#])
     }
 
     @Test func `viewers whose grace was over when they are announced again are told what they missed`() throws {
