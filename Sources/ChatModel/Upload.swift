@@ -167,18 +167,42 @@ public struct MediaID: Sendable, Hashable {
     /// The path at which every gateway serves content: relative, so that all viewers get the same bytes of a message.
     public static func path(_ id: String, in room: RoomID) -> String { "/v1/media/\(escaped(room))/\(id)" }
 
+    /// Whether the text is such a path and nothing else: a token goes to no path that resolves to another one.
+    public static func isPath(_ text: String) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0].isEmpty, parts[1] == "v1", parts[2] == "media",
+            MediaID(String(parts[4])) != nil
+        else { return false }
+        let room = parts[3].lowercased()
+        let isEscaped = room.utf8.allSatisfy { isUnreserved($0) || $0 == UInt8(ascii: "%") }
+        // Dot segments are those of URLs, where `%2e` is a dot, too.
+        let isDots = ["", ".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"].contains(room)
+        let hasSlash = room.split(separator: "%", omittingEmptySubsequences: false).dropFirst().contains {
+            $0.hasPrefix("2f") || $0.hasPrefix("5c")
+        }
+        return isEscaped && !isDots && !hasSlash
+    }
+
     /// The room's name as a part of a path (RFC 3986).
     public static func escaped(_ room: RoomID) -> String {
         var text = ""
         for byte in room.text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "~"):
+            if isUnreserved(byte) {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
-            default: text += "%" + hex(UInt64(byte), digits: 2).uppercased()
+            } else {
+                text += "%" + hex(UInt64(byte), digits: 2).uppercased()
             }
         }
         return text
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
     }
 
     private static func hex(_ number: UInt64, digits: Int) -> String {

@@ -1,3 +1,5 @@
+import ChatModel
+
 /// The types that a browser may show inside a page (PROTOCOL.md, "Media"). All others, SVG and HTML among them, are only
 /// downloaded: as documents they could run scripts.
 public enum ContentTypes {
@@ -7,12 +9,15 @@ public enum ContentTypes {
     /// Whether content of this type begins like one of the listed types that it claims to be.
     public static func isInline(_ contentType: String, beginning bytes: some Collection<UInt8>) -> Bool {
         let bytes = Array(bytes.prefix(signatureBytes))
-        switch essence(contentType) {
-        case "image/png": return begins(bytes, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
-        case "image/jpeg": return begins(bytes, [0xFF, 0xD8, 0xFF])
-        case "image/gif": return begins(bytes, Array("GIF87a".utf8)) || begins(bytes, Array("GIF89a".utf8))
-        case "image/webp": return begins(bytes, Array("RIFF".utf8)) && has("WEBP", at: 8, in: bytes)
-        case "image/avif": return has("ftyp", at: 4, in: bytes) && brand(of: bytes, isOne: ["avif", "avis"])
+        switch PictureType(contentType: contentType) {
+        case .png?: return begins(bytes, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+        case .jpeg?: return begins(bytes, [0xFF, 0xD8, 0xFF])
+        case .gif?: return begins(bytes, Array("GIF87a".utf8)) || begins(bytes, Array("GIF89a".utf8))
+        case .webp?: return begins(bytes, Array("RIFF".utf8)) && has("WEBP", at: 8, in: bytes)
+        case .avif?: return has("ftyp", at: 4, in: bytes) && brand(of: bytes, isOne: ["avif", "avis"])
+        case nil: break
+        }
+        switch PictureType.essence(of: contentType) {
         case "video/mp4", "audio/mp4", "audio/x-m4a", "audio/m4a":
             return has("ftyp", at: 4, in: bytes) && !brand(of: bytes, isOne: ["avif", "avis", "heic", "heix"])
         case "video/webm", "audio/webm": return begins(bytes, [0x1A, 0x45, 0xDF, 0xA3])
@@ -27,19 +32,13 @@ public enum ContentTypes {
     /// The type under which content is given: its own only where a browser may show it, and then without what it might take for
     /// another type.
     public static func shown(_ contentType: String, isInline: Bool) -> String {
-        isInline ? essence(contentType) : "application/octet-stream"
+        isInline ? PictureType.essence(of: contentType) : "application/octet-stream"
     }
 
     /// The header Content-Disposition (RFC 6266): the name in UTF-8, percent-encoded, so that nothing in it ends the header.
     public static func disposition(ofName name: String, isInline: Bool) -> String {
         let kind = isInline ? "inline" : "attachment"
         return name.isEmpty ? kind : "\(kind); filename*=UTF-8''\(PercentEncoding.encode(name))"
-    }
-
-    /// The type without parameters, in lower case.
-    public static func essence(_ contentType: String) -> String {
-        let type = contentType.prefix { $0 != ";" }.lowercased()
-        return String(type.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
     private static func begins(_ bytes: [UInt8], _ signature: [UInt8]) -> Bool { bytes.starts(with: signature) }

@@ -351,11 +351,12 @@ extension NodeService {
 
     func checkHead(ofSigned request: SignedRequest) throws(ChatError) {
         try RequestSignature.check(request, at: WallClock.now())
-        // Key IDs are no secret: they stand in every request.
-        guard keys.adminKey(request.key) != nil else {
-            throw ChatError(.unauthorized, "X-Chatroom-Key names no admin key")
-        }
+        guard keys.adminKey(request.key) != nil else { throw Self.invalidSignature }
     }
+
+    /// One sentence for both: nobody without a key hears which key IDs there are.
+    private static let invalidSignature = ChatError(
+        .unauthorized, "X-Chatroom-Key names no admin key, or the signature is not valid")
 
     /// The nonce goes through the system group's log, and only behind a signature that is right: it works once in the
     /// whole cluster, over restarts too.
@@ -364,7 +365,7 @@ extension NodeService {
         // An unknown key costs the same time as a wrong signature.
         let key = keys.adminKey(request.key)
         let isValid = RequestSignature.isValid(request, key: key?.key ?? HMACKey(SecureRandom.bytes(32)))
-        guard let key, isValid else { throw ChatError(.unauthorized, "the signature is not valid") }
+        guard let key, isValid else { throw Self.invalidSignature }
         guard try await system.use(nonce: "\(request.key)\n\(request.nonce)") else {
             throw ChatError(.unauthorized, "X-Chatroom-Nonce was used before")
         }

@@ -10,6 +10,8 @@ struct APIHandler: Sendable {
     var now: @Sendable () -> Timestamp
     /// nil: nobody counts.
     var figures: APIFigures?
+    /// Whether it serves the console's files: on the port of all calls, not on that of the probes.
+    var hasConsole = true
 
     /// The head of a request, as far as it matters here.
     struct Head: Sendable {
@@ -37,7 +39,7 @@ struct APIHandler: Sendable {
     /// - Parameter body: reads the body; called at most once, and only for who is authorized or names a key to have
     ///   signed it with.
     func answer(_ head: Head, body: () async throws(ChatError) -> [UInt8]) async -> APIResponse {
-        if let file = ConsoleFiles.answer(head) { return file }
+        if hasConsole, let file = ConsoleFiles.answer(head) { return file }
         let begin = ContinuousClock.now
         var found = Found()
         var refusal: ChatError?

@@ -48,13 +48,13 @@ public struct APIServer: Service {
     ) {
         self.init(
             "probes", Routes.operating, configuration, service: service, logger: logger, certificate: certificate,
-            onBound: onBound, now: Self.systemTime, figures: figures, whileStopping: whileStopping)
+            onBound: onBound, now: Self.systemTime, figures: figures, hasConsole: false, whileStopping: whileStopping)
     }
 
     init(
         _ name: String, _ routes: [Route], _ configuration: APIServerConfiguration, service: any ClusterService,
         logger: Logger, certificate: APICertificate?, onBound: @escaping @Sendable (Int) async -> Void,
-        now: @escaping @Sendable () -> Timestamp, figures: APIFigures? = nil,
+        now: @escaping @Sendable () -> Timestamp, figures: APIFigures? = nil, hasConsole: Bool = true,
         whileStopping: @escaping @Sendable () async -> Void = {}
     ) {
         self.name = name
@@ -63,7 +63,9 @@ public struct APIServer: Service {
         self.certificate = certificate
         self.onBound = onBound
         self.logger = logger
-        handler = APIHandler(table: RouteTable(routes), service: service, logger: logger, now: now, figures: figures)
+        handler = APIHandler(
+            table: RouteTable(routes), service: service, logger: logger, now: now, figures: figures,
+            hasConsole: hasConsole)
     }
 
     /// Serves until it is shut down.

@@ -30,7 +30,6 @@ public struct WebFile: Sendable {
             HTTPHeader(name: "Cache-Control", value: "no-cache"),
             HTTPHeader(name: "ETag", value: etag),
             HTTPHeader(name: "Vary", value: "Accept-Encoding"),
-            HTTPHeader(name: "X-Content-Type-Options", value: "nosniff"),
             HTTPHeader(name: "Referrer-Policy", value: "no-referrer"),
             HTTPHeader(name: "Content-Security-Policy", value: policy),
         ]

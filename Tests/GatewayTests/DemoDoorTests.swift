@@ -6,9 +6,9 @@ import Testing
 
 /// Admission to the demo: this machine's browsers on this node's pages.
 @Suite struct DemoDoorTests {
-    private func door(host: String = "127.0.0.1", isOn: Bool = true) -> DemoDoor {
+    private func door(host: String = "127.0.0.1", isOn: Bool = true, isBehindProxy: Bool = false) -> DemoDoor {
         var configuration = GatewayConfiguration(node: NodeID("n1")!)
-        (configuration.host, configuration.hasDemo) = (host, isOn)
+        (configuration.host, configuration.hasDemo, configuration.isBehindProxy) = (host, isOn, isBehindProxy)
         return DemoDoor(configuration)
     }
 
@@ -46,14 +46,16 @@ import Testing
         }
         for line in [
             "Forwarded: for=1.2.3.4", "forwarded:", "X-Forwarded-For: 127.0.0.1", "x-FORWARDED-anything: \u{e9}",
+            "Via: 1.1 proxy", "VIA:", "X-Real-IP: 127.0.0.1",
         ] {
             #expect(!door().admits(try request(["Host: 127.0.0.1:7400", line]), scheme: "http"), "\(line)")
         }
     }
 
-    @Test func `it is shut without the setting, and off loopback`() throws {
+    @Test func `it is shut without the setting, off loopback, and behind a proxy`() throws {
         let asked = try request(["Host: 127.0.0.1:7400"])
         #expect(!door(isOn: false).admits(asked, scheme: "http"))
+        #expect(!door(isBehindProxy: true).admits(asked, scheme: "http"))
         #expect(!door(host: "0.0.0.0").admits(asked, scheme: "http"))
         #expect(!door(host: "10.0.0.1").admits(asked, scheme: "http"))
         #expect(door(host: "localhost").admits(asked, scheme: "http"))

@@ -57,6 +57,25 @@ import Testing
         return found
     }
 
+    @Test("words with very many places in the index are looked for without it, and all messages are found")
+    func wideWords() async throws {
+        let shard = try TestShard(now: noon)
+        let storage = try open(shard)
+        // 30,000 different words that begin alike; some messages have another one.
+        for seq in UInt64(1)...300 {
+            let many = (0..<100).map { "a\(seq)x\($0)" }.joined(separator: " ")
+            storage.write([text(seq, seq % 50 == 0 ? many + " needle" : many)])
+        }
+        storage.write([text(301, "needle")])
+        try await storage.indexed()
+        #expect(try await seqs(storage, "a") == Array((UInt64(1)...300).reversed()))
+        #expect(try await seqs(storage, "a needle") == [300, 250, 200, 150, 100, 50])
+        #expect(try await seqs(storage, "needle") == [301, 300, 250, 200, 150, 100, 50])
+        #expect(try await seqs(storage, "a17x a17x99") == [17])
+        #expect(try await seqs(storage, "a zzz").isEmpty)
+        storage.close()
+    }
+
     @Test("a message is found as soon as it was written, whether it is in the index or not, the newest first")
     func finds() async throws {
         let shard = try TestShard()

@@ -137,6 +137,21 @@ extension IntegrationTests {
             ])
             await #expect(throws: (any Error).self) { try await node.start() }
         }
+
+        @Test func `SIGHUP puts no proxy before a demo`() async throws {
+            try await TestNode.run(["demo": true]) { node in
+                try node.rewrite { $0["trustedProxies"] = ["127.0.0.1"] }
+                #expect(try await node.reload().contains("trustedProxies must be empty"))
+            }
+        }
+
+        @Test(arguments: ["ws://127.0.0.1:7400/v1/ws", "ws://[::1]:7400/v1/ws", "ws://LOCALHOST/v1/ws"])
+        func `a node with a demo may advertise an address of loopback`(_ url: String) async throws {
+            try await TestNode.run(["demo": true, "advertiseUrl": url]) { node in
+                let status = try await node.page("GET", "/v1/demo").status
+                #expect(status == 200)
+            }
+        }
     }
 
     /// The activity of every node at the moment.

@@ -102,6 +102,14 @@ extension IntegrationTests {
                 let large = try await ann.ask(.upload(UploadRequest(room: room, draft: Self.draft(.avatar, 2 << 20))))
                 guard case .failure(let error) = large else { throw TestFailure("too large an avatar") }
                 #expect(error.code == .tooLarge && error.field == "size")
+                for type in ["text/html", "image/svg+xml", "application/octet-stream"] {
+                    var draft = Self.draft(.avatar, 17)
+                    draft.contentType = type
+                    let other = try await ann.refusal(of: .upload(UploadRequest(room: room, draft: draft)))
+                    #expect(other.code == .badParameter && other.field == "contentType", "\(type)")
+                }
+                let body = #"{"kind":"AVATAR","name":"n","contentType":"text/html","size":1}"#
+                #expect(try await node.api("POST", "/v1/rooms/bytes/uploads", body).status == 400)
             }
         }
 

@@ -41,6 +41,11 @@ struct OperatingTests {
             var unknown = Self.signature("GET", "/v1/stats")
             unknown["X-Chatroom-Key"] = "nobody"
             #expect(try await call("GET", "/v1/stats", nil, unknown) == 401)
+            let sentences = [
+                try await node.api("GET", "/v1/stats", headers: wrong, bearer: nil).body,
+                try await node.api("GET", "/v1/stats", headers: unknown, bearer: nil).body,
+            ]
+            #expect(sentences[0] == sentences[1], "nobody without a key hears which there are")
             for (seconds, status) in [(-290, 200), (290, 200), (-301, 401), (310, 401)] as [(Int64, Int)] {
                 let now = Int64(Date().timeIntervalSince1970 * 1000)
                 let headers = Self.signature("GET", "/v1/stats", time: now + seconds * 1000)

@@ -82,6 +82,19 @@ extension IntegrationTests {
             }
         }
 
+        @Test(arguments: ["mute", "ban"])
+        func `a place for content that is older than a sanction takes nothing`(_ kind: String) async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("r")
+                let ann = try await TestClient.entered(node, "ann", room)
+                let ticket = try await ann.upload(room, MediaTests.png)
+                #expect(try await node.api("PUT", "/v1/users/ann/\(kind)", #"{"seconds":600}"#).status == 200)
+                #expect(try await node.transfer("PUT", ticket.url, body: MediaTests.png).status == 403)
+                #expect(try await node.api("PUT", "/v1/users/ann/\(kind)", #"{"seconds":0}"#).status == 200)
+                #expect(try await node.transfer("PUT", ticket.url, body: MediaTests.png).status == 200)
+            }
+        }
+
         @Test func `the webhook is told of both, once each`() async throws {
             try await TestNode.run { node in
                 let receiver = FakeReceiver()

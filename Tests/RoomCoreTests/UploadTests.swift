@@ -240,6 +240,17 @@ import Testing
         #expect(avatar != id && MediaID(avatar.text)?.isAvatar == true && MediaID(id.text)?.isAvatar == false)
         #expect(MediaID(avatar.text)?.isOf(room) == true)
         let hard = try #require(RoomID("a#b|c+d@e:f~g!$-"))
+        for path in [MediaID.path(id.text, in: room), MediaID.path(avatar.text, in: hard)] {
+            #expect(MediaID.isPath(path), "\(path)")
+        }
+        let hostile = ["..", ".", "", "%2e%2E", ".%2e", "r/../..", "..%2F..", "r%5cx", "r?x", "r#x", "r\\x", ".\t."]
+        for part in hostile {
+            #expect(!MediaID.isPath("/v1/media/\(part)/\(id.text)"), "\(part)")
+        }
+        for rest in ["/../../go", "?token=x", "#x", "x", "/"] {
+            #expect(!MediaID.isPath(MediaID.path(id.text, in: room) + rest), "\(rest)")
+        }
+        #expect(!MediaID.isPath("/v1/media/../../go?to=//evil.example") && !MediaID.isPath("/v1/media/r/m"))
         #expect(MediaID.path("m", in: hard) == "/v1/media/a%23b%7Cc%2Bd%40e%3Af~g%21%24-/m")
     }
 }

@@ -190,6 +190,17 @@ import Testing
         #expect(APIResponse.piece([], isVersion10: false).isEmpty)
     }
 
+    @Test func `an answer says once how long it is kept, and is taken for no other type`() {
+        var answer = APIResponse(body: [1])
+        let delivery = APIResponse.Delivery(isLast: false, isHeadOnly: false, isVersion10: false, date: "now")
+        let plain = String(decoding: answer.bytes(delivery), as: UTF8.self)
+        #expect(plain.contains("Cache-Control: no-store\r\n"))
+        #expect(plain.contains("X-Content-Type-Options: nosniff\r\n"))
+        answer.headers["Cache-Control"] = "no-cache"
+        let file = String(decoding: answer.bytes(delivery), as: UTF8.self)
+        #expect(file.contains("Cache-Control: no-cache\r\n") && !file.contains("no-store"))
+    }
+
     @Test func `a date is written as HTTP wants it`() {
         var date = HTTPDate()
         #expect(date.at(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")

@@ -115,6 +115,7 @@ import Testing
                 #expect(answer.status == 200)
             }
             #expect(try await client.call("GET", "/v1/rooms").status == 404)
+            #expect(try await client.call("GET", "/console", bearer: nil).status == 404)
             #expect(try await client.call("POST", "/v1/broadcast", "{}").status == 404)
         }
     }

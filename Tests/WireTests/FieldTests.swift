@@ -59,6 +59,19 @@ import Testing
         expect("\"\(operation)\":{\"\(field)\":[]\(rest)}", .badParameter, field)
     }
 
+    @Test func `have 414 for an avatar that is no picture by its type`() {
+        func request(_ kind: String, _ type: String) -> String {
+            #""upload":{"room":"r","kind":"\#(kind)","name":"n","contentType":"\#(type)","size":1}"#
+        }
+        for type in ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", " Image/PNG ; x=y"] {
+            accepts(request("AVATAR", type))
+        }
+        for type in ["text/html", "image/svg+xml", "image/", "image/png2", "application/octet-stream", "video/mp4"] {
+            expect(request("AVATAR", type), .badParameter, "contentType")
+            accepts(request("FILE", type))
+        }
+    }
+
     @Test func `have 413 for lengths one over the limit, and take the limit`() {
         func check(_ max: Int, _ field: String, _ request: (String) -> String) {
             accepts(request(x(max)))

@@ -60,7 +60,7 @@ extension Chatroom {
     /// The address at which this client can read content now: of a message's `media.url` or `media.thumbnail`. It holds for
     /// 10 minutes. Content of elsewhere is where its URL says.
     public func mediaURL(_ url: String) async throws(ClientError) -> String {
-        guard url.hasPrefix("/v1/media/") else { return url }
+        guard MediaID.isPath(url) else { return url }
         guard case .mediaToken(let token) = try await client.perform(.mediaToken(RoomNameRequest(room: id))) else {
             throw .mismatch
         }

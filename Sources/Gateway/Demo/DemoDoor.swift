@@ -10,10 +10,12 @@ struct DemoDoor: Sendable {
     static let callsPerSecond = 10.0
     static let callsAtOnce = 30.0
 
-    /// The setting `demo`, and the client port bound to loopback.
+    /// The setting `demo`, the client port bound to loopback, and no proxy set up.
     let isOpen: Bool
 
-    init(_ configuration: GatewayConfiguration) { isOpen = configuration.hasDemo && configuration.isOnLoopback }
+    init(_ configuration: GatewayConfiguration) {
+        isOpen = configuration.hasDemo && configuration.isOnLoopback && !configuration.isBehindProxy
+    }
 
     /// - Parameter scheme: of this port.
     func admits(_ request: UpgradeRequest, scheme: String) -> Bool {

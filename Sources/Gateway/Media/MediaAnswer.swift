@@ -107,7 +107,6 @@ struct MediaAnswer: Sendable {
     private func answer(_ status: Int, _ reason: String, body: [UInt8], headers: [HTTPHeader]) -> [UInt8] {
         let all =
             [HTTPHeader(name: "Cache-Control", value: "no-store")] + headers + crossOrigin
-            + [HTTPHeader(name: "X-Content-Type-Options", value: "nosniff")]
         return HTTPResponse.build(
             status: status, reason: reason, headers: all, contentType: "application/json", body: body)
     }

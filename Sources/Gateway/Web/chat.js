@@ -39,8 +39,8 @@ const PATHS = {
   pile: "M4 7h12v9H4z M6 4h8", clip: "M15 9l-5 5a3 3 0 0 1-4-4l6-6a2 2 0 0 1 3 3l-6 6a1 1 0 0 1-1.500-1.500l5-5", reply: "M8 6l-4 4 4 4 M4 10h8a4 4 0 0 1 4 4",
 };
 
-/** Whether the cluster stores the content, so that its address needs a token. */
-const isStored = (url) => typeof url === "string" && url.startsWith("/v1/media/");
+/** Whether the cluster stores the content, so that its address needs a token: as `Room.mediaUrl` says it. */
+const isStored = (url) => /^\/v1\/media\/(?!(\.|%2e){1,2}\/|[^/]*%(2f|5c))[\w.~%-]+\/[\da-f]{48}$/i.test(url);
 
 /** The size of a picture, so that its box has it before it is there; nothing for what the browser can't show. */
 async function sizeOfPicture(file) {
@@ -1005,7 +1005,9 @@ export class Chat {
   #player(type, { url, thumbnail }, card) {
     const player = make(type === "AUDIO" ? "audio" : "video", { class: "chat-player", controls: true, preload: "none" });
     this.#room.mediaUrl(url).then((address) => { player.src = address; }, () => player.replaceWith(card));
-    if (thumbnail) this.#room.mediaUrl(thumbnail).then((address) => { player.poster = address; }, () => {});
+    if (isStored(thumbnail) || safeUrl(thumbnail)) {
+      this.#room.mediaUrl(thumbnail).then((address) => { player.poster = address; }, () => {});
+    }
     // Its token may have ended before somebody plays it.
     let isRenewed = false;
     player.addEventListener("error", async () => {

@@ -7,7 +7,7 @@ public struct HTTPRequestHead: Sendable, Hashable {
     public var isVersion10: Bool
     /// Those that its reader asked for, in the order in which they came.
     public var headers: [HTTPHeader]
-    /// Whether there is a header `Forwarded` or `X-Forwarded-…`, read or not.
+    /// Whether there is a header `Forwarded`, `X-Forwarded-…`, `Via` or `X-Real-IP`, read or not.
     public var isForwarded = false
 
     /// The first value of the header, whose name is given in lower case.
@@ -70,6 +70,7 @@ public struct HTTPRequestHead: Sendable, Hashable {
             headers: headers)
         read.isForwarded = lines.dropFirst().contains { line in
             HTTPSyntax.begins(line, with: "x-forwarded-") || HTTPSyntax.begins(line, with: "forwarded:")
+                || HTTPSyntax.begins(line, with: "via:") || HTTPSyntax.begins(line, with: "x-real-ip:")
         }
         return read
     }

@@ -1,12 +1,13 @@
 /// Builds HTTP/1.1 responses.
 public enum HTTPResponse {
-    /// A response with a body, after which the connection is closed.
+    /// A response with a body, after which the connection is closed. No browser takes it for another type than it has.
     public static func build(
         status: Int, reason: String, headers: [HTTPHeader] = [], contentType: String = "text/plain; charset=utf-8",
         body: [UInt8]
     ) -> [UInt8] {
         let all =
             headers + [
+                HTTPHeader(name: "X-Content-Type-Options", value: "nosniff"),
                 HTTPHeader(name: "Content-Type", value: contentType),
                 HTTPHeader(name: "Content-Length", value: String(body.count)),
                 HTTPHeader(name: "Connection", value: "close"),

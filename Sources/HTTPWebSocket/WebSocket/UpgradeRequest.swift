@@ -11,7 +11,8 @@ public struct UpgradeRequest: Sendable, Hashable {
     public var body: [UInt8] = []
     /// The length of a body that is not read here, but by whoever takes the request: that of a PUT of content.
     public var streamedBytes = 0
-    /// Whether a proxy says that it stands between: a header `Forwarded` (RFC 7239) or `X-Forwarded-…`, whatever it holds.
+    /// Whether a proxy says that it stands between: a header `Forwarded` (RFC 7239), `X-Forwarded-…`, `Via` or `X-Real-IP`,
+    /// whatever it holds.
     public var isForwarded = false
 
     /// The first value of the header, whose name is given in lower case.

@@ -10,8 +10,12 @@ final class SearchIndexReader {
         var firstTime: Timestamp
     }
 
+    /// So many places of words in a block are looked at before the first message is found, without a look at the clock.
+    static let placesMax: Int64 = 20_000
+
     private let database: Database
     private var statements: [Int64: Statement] = [:]
+    private var counts: [Int64: Statement] = [:]
 
     init(path: String, vfs: String?) throws(SQLiteError) {
         var options = DatabaseOptions()
@@ -57,6 +61,36 @@ final class SearchIndexReader {
         var found: [Int64] = []
         while try statement.step() { found.append(SearchIndexFile.seq(statement.int64(0))) }
         return found
+    }
+
+    /// The MATCH expression for a block. It leaves out words with whose beginning there are more than `placesMax` places: the index
+    /// brings all of them into one order before it gives the first, which takes seconds where members have sent millions of
+    /// different words. Messages are looked at anyway, and such words are found soon without the index.
+    /// - Returns: nil when nothing is left to look for.
+    func expression(_ pattern: IndexPattern, in block: Int64) throws(SQLiteError) -> String? {
+        try pattern.expression { word throws(SQLiteError) in try isWide(word, in: block) }
+    }
+
+    private func isWide(_ beginning: String, in block: Int64) throws(SQLiteError) -> Bool {
+        let count = try count(block)
+        count.bind(1, beginning)
+        // Terms are compared by their bytes.
+        count.bind(2, beginning + "\u{10FFFF}")
+        count.bind(3, Self.placesMax + 1)
+        defer { count.reset() }
+        return try count.step() && count.int64(0) > Self.placesMax
+    }
+
+    private func count(_ block: Int64) throws(SQLiteError) -> Statement {
+        if let known = counts[block] { return known }
+        // A table of this connection alone: nothing is written to the file.
+        try database.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.places_\(block) USING fts5vocab('main', 'block_\(block)', 'instance')"
+        )
+        let made = try database.prepare(
+            "SELECT count(*) FROM (SELECT 1 FROM temp.places_\(block) WHERE term >= ? AND term <= ? LIMIT ?)")
+        counts[block] = made
+        return made
     }
 
     private func statement(_ block: Int64) throws(SQLiteError) -> Statement {

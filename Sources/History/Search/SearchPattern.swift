@@ -1,4 +1,5 @@
 import ChatModel
+import SQLite
 
 /// A text that is looked for. A message fits when it has all of the text's terms: the beginnings of words, and characters of
 /// Chinese, Japanese and Korean that stand together there as they do here.
@@ -47,17 +48,30 @@ public struct SearchPattern: Sendable, Hashable {
         }
     }
 
-    /// The MATCH expression that finds every message of a room which fits, and a few more: the index does not know where
-    /// something stands between two characters.
-    func expression(_ life: Incarnation) -> String {
+    /// The parts of the MATCH expression that finds every message of a room which fits, and a few more: the index does not know
+    /// where something stands between two characters.
+    func index(_ life: Incarnation) -> IndexPattern {
         let prefix = IndexTokenizer.prefix(life)
-        let words = words.map { word in
-            "\"" + prefix + String(decoding: IndexTokenizer.kept(word), as: UTF8.self) + "\"*"
-        }
-        let runs = runs.map { run in
-            let terms = run.map { prefix + String($0) }
-            return "\"" + terms.joined(separator: String(IndexTokenizer.separator)) + "\""
-        }
-        return (words + runs).joined(separator: " AND ")
+        return IndexPattern(
+            words: words.map { prefix + String(decoding: IndexTokenizer.kept($0), as: UTF8.self) },
+            runs: runs.map { run in
+                let terms = run.map { prefix + String($0) }
+                return "\"" + terms.joined(separator: String(IndexTokenizer.separator)) + "\""
+            })
+    }
+}
+
+/// A pattern as an index is asked for it.
+struct IndexPattern: Sendable {
+    /// The beginnings of the terms that words have in the index.
+    var words: [String]
+    /// Expressions for the runs of characters.
+    var runs: [String]
+
+    /// Leaves words out, which finds more messages; nil when nothing is left to look for.
+    func expression(without isLeftOut: (String) throws(SQLiteError) -> Bool) throws(SQLiteError) -> String? {
+        var parts = runs
+        for word in words where try !isLeftOut(word) { parts.append("\"" + word + "\"*") }
+        return parts.isEmpty ? nil : parts.joined(separator: " AND ")
     }
 }

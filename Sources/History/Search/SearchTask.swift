@@ -23,11 +23,16 @@ struct SearchTask: Sendable {
         var seqs: ClosedRange<Int64>
         /// Blocks after this one have been looked into.
         var block = Int64.max
+        /// The block whose expression is known, and that.
+        var asked: (block: Int64, expression: String)?
+        /// The index is not asked any more: a block has too many places of the words. Messages that were amended may be in a
+        /// later block than their neighbours, so all that are left are looked at.
+        var isWide = false
     }
 
     private let query: SearchQuery
     private let limit: Int
-    private let expression: String
+    private let pattern: IndexPattern
     private let state: SearchState
     private let shownBytes: @Sendable ([UInt8]) -> Int
     private let reader: HistoryReader?
@@ -61,7 +66,7 @@ struct SearchTask: Sendable {
         let startTime = query.startTime ?? Timestamp(.min)
         (self.cutoffs, self.startTime) = (cutoffs, startTime)
         limit = min(max(query.limit, 1), Int(Limits.pageItems))
-        expression = query.pattern.expression(query.incarnation)
+        pattern = query.pattern.index(query.incarnation)
         shownBytes = configuration.shownBytes
         bound = query.after.map { Int64(clamping: $0.beforeSeq) } ?? .max
         quotes = QuoteCheck(files: files, cutoffs: cutoffs, configuration)
@@ -162,11 +167,14 @@ struct SearchTask: Sendable {
     ) throws(SQLiteError) -> (seqs: [Int64], floor: Int64) {
         // Before the index is looked into: what is put there meanwhile is found twice then, and never not.
         let view = state.view(place.file, query.incarnation, place.seqs)
-        if view.isComplete {
+        if view.isComplete, !place.isWide {
             var attempt = place
             do throws(SQLiteError) {
                 let index = try open.index(place.file, view.generation)
-                let found = try indexed(&attempt, index, dayReader)
+                guard let found = try indexed(&attempt, index, dayReader) else {
+                    place.isWide = true
+                    return try scanned(place, dayReader)
+                }
                 let former = place.block
                 place = attempt
                 guard !view.waiting.isEmpty else { return found }
@@ -185,12 +193,18 @@ struct SearchTask: Sendable {
         return try scanned(place, dayReader)
     }
 
+    /// - Returns: nil when a block is too wide.
     private func indexed(
         _ place: inout Place, _ index: SearchIndexReader, _ dayReader: DayReader
-    ) throws(SQLiteError) -> (seqs: [Int64], floor: Int64) {
+    ) throws(SQLiteError) -> (seqs: [Int64], floor: Int64)? {
         var found: [Int64] = []
         let began = state.configuration.now()
         for block in try index.blocks(upTo: place.block) {
+            if place.asked?.block != block.number {
+                guard let expression = try index.expression(pattern, in: block.number) else { return nil }
+                place.asked = (block.number, expression)
+            }
+            guard let expression = place.asked?.expression else { return nil }
             let some = try index.seqs(expression, in: block.number, place.seqs, limit: Self.batch - found.count)
             found += some
             if found.count >= Self.batch, let last = some.last {

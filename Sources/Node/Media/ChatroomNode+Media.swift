@@ -28,7 +28,7 @@ extension ChatroomNode {
             seal: try KeysFile.read(configuration.keysFile).mediaSeal(), allowances: allowances,
             transfers: TransferShares(
                 each: configuration.mediaTransfersPerUser, max: configuration.gateway.transfersMax),
-            metrics: common.metrics, now: WallClock.now)
+            metrics: common.metrics, system: system, now: WallClock.now)
         media.withLock { $0 = host }
         return host
     }

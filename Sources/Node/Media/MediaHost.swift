@@ -6,6 +6,7 @@ import RoomProtocol
 import Rooms
 import ServerAPI
 import Synchronization
+import SystemGroupHost
 import Telemetry
 import Wire
 
@@ -21,18 +22,20 @@ final class MediaHost: MediaService, RoomMedia {
     private let avatars: AvatarLookups
     private let transfers: TransferShares
     private let asker: MediaAsker
+    private let system: SystemGroup
     private let now: @Sendable () -> Timestamp
 
     init(
         _ store: any ContentStore, nodes: MediaNodes, calls: RoomCalls, keys: TokenKeys, seal: MediaSeal,
         allowances: UploadAllowances, transfers: TransferShares, metrics: MetricsRegistry,
-        now: @escaping @Sendable () -> Timestamp
+        system: SystemGroup, now: @escaping @Sendable () -> Timestamp
     ) {
         self.store = store
         self.nodes = nodes
         self.calls = calls
         self.keys = keys
         self.seal = Mutex(seal)
+        self.system = system
         self.now = now
         self.allowances = allowances
         self.transfers = transfers
@@ -83,8 +86,18 @@ final class MediaHost: MediaService, RoomMedia {
         guard length == record.draft.size else { throw .tooLarge }
         // An app server sends for many.
         guard let user = record.user else { return try await store.begin(id, in: room, record.draft) }
+        try requireMaySend(user)
         let place = try transfers.take(.user(user))
         return SharedUploading(upload: try await store.begin(id, in: room, record.draft), place: place)
+    }
+
+    /// A place may be older than the ban or the mute.
+    private func requireMaySend(_ user: UserID) throws(MediaRefusal) {
+        for kind in SanctionKind.allCases {
+            guard let sanction = system.sanction(kind, of: user) else { continue }
+            let refusal = sanction.refusal(of: user, kind, at: now())
+            throw MediaRefusal(ChatError(.forbidden, refusal.message, retryAfterMs: refusal.retryAfterMs))
+        }
     }
 
     // MARK: - Sending past the cluster

@@ -14,6 +14,8 @@ extension APIResponse {
         var date: String
     }
 
+    private static let defaultHeaders = [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
+
     /// The head and, unless it is a stream, the body.
     func bytes(_ delivery: Delivery) -> [UInt8] {
         var head = "HTTP/1.1 \(status) \(HTTPStatus.reason(status))\r\nContent-Type: \(contentType)\r\n"
@@ -22,8 +24,10 @@ extension APIResponse {
         } else if !delivery.isVersion10 {
             head += "Transfer-Encoding: chunked\r\n"
         }
-        head += "Cache-Control: no-store\r\nDate: \(delivery.date)\r\n"
+        head += "Date: \(delivery.date)\r\n"
         if delivery.isLast { head += "Connection: close\r\n" }
+        // Files have their own.
+        for (name, value) in Self.defaultHeaders where headers[name] == nil { head += "\(name): \(value)\r\n" }
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         head += "\r\n"
         var bytes = Array(head.utf8)

@@ -34,6 +34,12 @@ extension UploadDraft: WireMessage {
         guard Self.isHeaderValue(contentType) else {
             throw ChatError(.badParameter, "must be a media type such as image/png", field: "contentType")
         }
+        // Everybody reads avatars without a token: they are pictures, and no place to leave other files.
+        guard kind != .avatar || PictureType(contentType: contentType) != nil else {
+            throw ChatError(
+                .badParameter, "an AVATAR must be \(PictureType.allCases.map(\.rawValue).joined(separator: ", "))",
+                field: "contentType")
+        }
         guard sha256.map(Self.isDigest) ?? true else {
             throw ChatError(.badParameter, "must be 64 hexadecimal digits of lower case", field: "sha256")
         }

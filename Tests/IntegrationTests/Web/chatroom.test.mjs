@@ -397,6 +397,24 @@ const tests = {
     }
   },
 
+  async "a token for media goes to content of rooms, and to no other path"() {
+    const { client, room, socket } = await inRoom(0);
+    const id = "0a".repeat(24);
+    const others = [
+      "../../go?to=//evil.example", `../${id}`, `./${id}`, `%2e%2E/${id}`, `.\t./${id}`, `..%2Fa/${id}`, `a%5c/${id}`,
+      `r/../${id}`, `r/${id}?x`, `r/${id}#x`, `r/${id}/`, `r/${id}\n`, `r\\${id}`, "r/m",
+    ];
+    for (const path of others) assert.equal(await room.mediaUrl(`/v1/media/${path}`), `/v1/media/${path}`);
+    assert.equal(await room.mediaUrl("https://a/b"), "https://a/b");
+    assert.equal(await room.mediaUrl(undefined), undefined);
+    assert.equal(socket.last("mediaToken"), undefined);
+    const asked = room.mediaUrl(`/v1/media/a%23.b/${id}`);
+    await until("question", () => socket.last("mediaToken"));
+    socket.answer("mediaToken", { token: "T", expiresAt: 1e15 });
+    assert.equal(await asked, `http://fake/v1/media/a%23.b/${id}?token=T`);
+    client.close();
+  },
+
   async "an upload to a node that is silent begins anew where the client is connected then"() {
     await inBoth(async (isBrowser, after) => {
       const { client, upload, puts } = await uploading(isBrowser);

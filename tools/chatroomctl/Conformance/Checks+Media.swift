@@ -56,6 +56,18 @@ extension ConformanceCheck {
             try expect(try await bob.refusal("send", naming(other)), code: 403)
             try expect(try await ann.refusal("send", naming(room)), code: 404)
         },
+        .init("21 Media", "an AVATAR is a picture by its type") { run in
+            let room = try await run.room()
+            let ann = try await run.entered(room, run.name("ann"))
+            for type: JSONTree in ["text/html", "image/svg+xml", "application/octet-stream"] {
+                let asked = run.upload(room, ["kind": "AVATAR", "contentType": type])
+                let refusal = try await ann.refusal("upload", asked)
+                try expect(refusal, code: 414)
+                try expect(refusal["field"], is: "contentType", "the field")
+            }
+            let place = try await ann.ask("upload", run.upload(room, ["kind": "AVATAR"]))
+            try expect(place["method"], is: "PUT", "the method")
+        },
         .init("21 Media", "who is kicked reads no more") { run in
             let (room, name) = (try await run.room(), run.name("ann"))
             let ann = try await run.entered(room, name)

@@ -19,7 +19,8 @@ struct MediaCommand: AsyncParsableCommand {
         @Argument var room: String
         @Argument(help: "The file.", completion: .file()) var file: String
         @Option(help: "IMAGE, AUDIO, VIDEO, FILE or AVATAR.") var kind = "FILE"
-        @Option(help: "The media type, such as image/png.") var type = "application/octet-stream"
+        @Option(help: "The media type; an AVATAR has that of a picture, such as image/png.")
+        var type = "application/octet-stream"
         @Flag(help: "Send a message of that kind that shows it.") var message = false
         @Option(help: "With --message: the user who is shown as the sender; absent: the system.") var sender: String?
         @OptionGroup var common: CommonOptions
