@@ -34,7 +34,7 @@ package struct TurnStream {
     private var missedAlone: [Lane: [SessionID: Int]] = [:]
     /// Sessions in `missedAlone`; of further ones nothing is counted.
     private var missedAloneCount = 0
-    /// What each lane was told last of what it had missed: since when, and for whom alone. It may not have taken it.
+    /// The last sum that each lane was told to have missed: since when, and for whom alone. It may not have taken it.
     private var lastTold: [Lane: (since: Unkept?, alone: [SessionID: Int])] = [:]
     static let missedAloneMax = 10_000
 
