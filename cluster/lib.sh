@@ -237,9 +237,11 @@ close_inherited_descriptors() {
     done
 }
 
-# Whether nodes of this machine serve the demo: nobody else's browser reaches them.
+# Whether nodes of this machine serve the demo: nobody else's browser reaches them, and no proxy brings one.
 demo_is_on() {
     case ${CHATROOM_DEMO:-true} in true | 1 | yes | on) ;; *) return 1 ;; esac
+    case ${CHATROOM_PROXY_TERMINATES_TLS:-false} in true | 1 | yes | on) return 1 ;; esac
+    [[ -z ${CHATROOM_TRUSTED_PROXIES:-}${CHATROOM_ADVERTISE_URL:-} ]] || return 1
     case ${CHATROOM_CLIENT_HOST:-127.0.0.1} in 127.* | localhost | ::1) ;; *) return 1 ;; esac
 }
 

@@ -40,12 +40,14 @@ extension GatewayLane {
             }
         }
         var calls: [RoomRequest] = []
-        let untaken = Set(awaited.rooms.lazy.filter { $0.shard == notice.shard }.map(\.room))
+        let untaken = Dictionary(
+            uniqueKeysWithValues: awaited.rooms.lazy.filter { $0.shard == notice.shard }
+                .compactMap { [awaited] room, _ in awaited.untaken(of: room).map { (room, $0) } })
         awaited.forget { shared.shardMap.shard(of: $0) == notice.shard }
         var ended = endedStays(in: notice.shard)
         for (room, sessions) in byRoom {
             let stays = ended.removeValue(forKey: room) ?? []
-            calls += announcements(of: sessions, stays, in: room, isAgain: untaken.contains(room))
+            calls += announcements(of: sessions, stays, in: room, untaken: untaken[room])
         }
         for (room, stays) in ended { calls += announcements(of: [], stays, in: room) }
         calls += ownAsked(asked) + tapsAgain(of: notice.shard)
@@ -65,17 +67,19 @@ extension GatewayLane {
     /// That these sessions are in the room, and what this lane's viewers have been shown of it.
     /// - Parameters:
     ///   - ended: stays of others that have ended.
-    ///   - isAgain: whether the room's stream was awaited, and is not any more.
+    ///   - untaken: `AwaitedStreams.untaken(of:)` before the room's stream was not awaited any more.
     func announcements(
-        of sessions: [LaneSession], _ ended: [EndedStay] = [], in room: RoomID, isAgain: Bool = false
+        of sessions: [LaneSession], _ ended: [EndedStay] = [], in room: RoomID, untaken: UInt64? = nil
     ) -> [RoomRequest] {
         var calls = ended.map(\.announcement) + sessions.map { announcement(of: $0, in: room) }
         guard var last = calls.last?.session else { return [] }
         // Without viewers there is nothing to catch up with.
         var place = hubs[room]?.shown.place ?? StreamPlace(epoch: "", seq: .max)
-        place.isAgain = isAgain || awaited.awaits(room)
+        let untaken = untaken ?? awaited.untaken(of: room)
+        place.untaken = untaken ?? 0
         last.number = awaited.begin(
-            room, of: shared.shardMap.shard(of: room), sessions: calls.count, at: loop.nowMilliseconds)
+            room, of: shared.shardMap.shard(of: room), sessions: calls.count, untaken: untaken,
+            at: loop.nowMilliseconds)
         calls.append(RoomRequest(room: room, from: last, .follow(place)))
         return calls
     }

@@ -17,6 +17,8 @@ public struct AwaitedStreams: Sendable {
 
     private struct Wait {
         var number: UInt64
+        /// Since the lane has taken something of the room last, this was said first.
+        var first: UInt64
         var askAgainAt: UInt64
         var asks: UInt64
         /// It did not go on in time; told anew before that, a leader has the same time again.
@@ -43,9 +45,10 @@ public struct AwaitedStreams: Sendable {
     /// - Parameters:
     ///   - shard: the room's.
     ///   - sessions: so many are announced.
+    ///   - untaken: what `untaken(of:)` was before the room was forgotten.
     /// - Returns: what the leader is to say when it goes on.
     public mutating func begin(
-        _ room: RoomID, of shard: ShardID? = nil, sessions: Int = 1, at nowMilliseconds: UInt64
+        _ room: RoomID, of shard: ShardID? = nil, sessions: Int = 1, untaken: UInt64? = nil, at nowMilliseconds: UInt64
     ) -> UInt64 {
         last += 1
         let former = waits[room]
@@ -54,7 +57,8 @@ public struct AwaitedStreams: Sendable {
         let pause = (Self.pauseFirst << min(asks - 1, 16)) + sessionsTold / Self.sessionsPerMillisecond
         let due = nowMilliseconds + min(Self.pauseMax, pause)
         waits[room] = Wait(
-            number: last, askAgainAt: due, asks: asks, sessions: UInt64(sessions), shard: shard,
+            number: last, first: untaken ?? former?.first ?? last, askAgainAt: due, asks: asks,
+            sessions: UInt64(sessions), shard: shard,
             deadline: max(due, nowMilliseconds + Self.pauseMax))
         nextLook = min(nextLook, due)
         return last
@@ -65,6 +69,9 @@ public struct AwaitedStreams: Sendable {
         waits = waits.filter { !isGone($0.key) }
         sessionsTold = waits.values.reduce(0) { $0 + $1.sessions }
     }
+
+    /// The number under which the leader was told first, if the room's stream has not begun to go on since.
+    public func untaken(of room: RoomID) -> UInt64? { waits[room]?.first }
 
     /// Whether the room's stream has not begun to go on.
     public func awaits(_ room: RoomID) -> Bool { waits[room] != nil }

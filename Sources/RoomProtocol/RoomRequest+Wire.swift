@@ -197,7 +197,7 @@ private struct WiredPlace: WireMessage {
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         try walker.required(1, "epoch", &place.epoch)
         try walker.shown(2, "seq", &place.seq)
-        try walker.shown(3, "again", &place.isAgain)
+        try walker.shown(3, "untaken", &place.untaken)
     }
 }
 

@@ -67,8 +67,9 @@ public struct StreamPlace: Sendable, Hashable {
     /// The epoch of the room's life; see `EnterResult.epoch`.
     public var epoch: String
     public var seq: UInt64
-    /// The lane has said so before, and has not taken what came then: it is to be told all of it again.
-    public var isAgain = false
+    /// The lane has said so before, first under this number, and has not taken what came then: it is to be told all of it
+    /// again. 0: it has taken all that came.
+    public var untaken: UInt64 = 0
 
     public init(epoch: String, seq: UInt64) {
         self.epoch = epoch

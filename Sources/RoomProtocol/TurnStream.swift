@@ -35,7 +35,7 @@ package struct TurnStream {
     /// Sessions in `missedAlone`; of further ones nothing is counted.
     private var missedAloneCount = 0
     /// The last sum that each lane was told to have missed: since when, and for whom alone. It may not have taken it.
-    private var lastTold: [Lane: (since: Unkept?, alone: [SessionID: Int])] = [:]
+    private var lastTold: [Lane: (number: UInt64, since: Unkept?, alone: [SessionID: Int])] = [:]
     static let missedAloneMax = 10_000
 
     package init() {}
@@ -186,7 +186,7 @@ package struct TurnStream {
     ) {
         join(lane)
         notify(lane, .following(number, through: lastSeq))
-        sendMissed(lane, in: room, isAgain: place.isAgain)
+        sendMissed(lane, in: room, number: number, untaken: place.untaken)
         guard place.epoch == epoch, place.seq < lastSeq else { return }
         let held = max(place.seq, (tail.firstSeq ?? lastSeq + 1) - 1)
         if held > place.seq { notify(lane, .gap(place.seq + 1...held)) }
@@ -206,16 +206,16 @@ package struct TurnStream {
     }
 
     /// Nothing of it is brought: its viewers are told how much they were spared (PROTOCOL.md, "Unkept").
-    private mutating func sendMissed(_ lane: Lane, in room: RoomID, isAgain: Bool) {
+    private mutating func sendMissed(_ lane: Lane, in room: RoomID, number: UInt64, untaken: UInt64) {
         var alone = missedAlone.removeValue(forKey: lane) ?? [:]
         missedAloneCount -= alone.count
         var since = missedSince.removeValue(forKey: lane)
         let former = lastTold.removeValue(forKey: lane)
-        if isAgain, let former {
+        if untaken > 0, let former, former.number >= untaken {
             since = former.since ?? since
             alone.merge(former.alone) { $0 + $1 }
         }
-        lastTold[lane] = (since, alone)
+        lastTold[lane] = (number, since, alone)
         for (count, sessions) in Dictionary(grouping: alone.keys, by: { alone[$0] ?? 0 }).sorted(by: { $0.key < $1.key }
         ) {
             notify(lane, .frameFor(sessions.sorted { $0.text < $1.text }, skipped(barrage: 0, unkept: count, in: room)))

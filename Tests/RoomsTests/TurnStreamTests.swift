@@ -105,12 +105,14 @@ struct TurnStreamTests {
     }
 
     /// The texts of the frames that a lane is shown after `following`.
-    private func told(_ stream: inout TurnStream, follows lane: Lane, isAgain: Bool = false) throws -> [String] {
+    private func told(_ stream: inout TurnStream, follows lane: Lane, number: UInt64 = 1, untaken: UInt64 = 0) throws
+        -> [String]
+    {
         let room = try #require(RoomID("r"))
         var place = StreamPlace(epoch: "e", seq: 9)
-        place.isAgain = isAgain
+        place.untaken = untaken
         stream.follow(
-            place, lane, number: 1, room: room, epoch: "e", tail: HotTail(), lastSeq: 9)
+            place, lane, number: number, room: room, epoch: "e", tail: HotTail(), lastSeq: 9)
         let taken = stream.take(room: room, term: 1, viewerLanes: [lane])
         return frames(taken).compactMap { frame in
             frame.json.flatMap { String(decoding: $0, as: UTF8.self) }.flatMap { text in
@@ -233,7 +235,7 @@ struct TurnStreamTests {
         stream.follow(
             { () -> StreamPlace in
                 var place = StreamPlace(epoch: "e", seq: 9)
-                place.isAgain = true
+                place.untaken = 1
                 return place
             }(), lane, number: 2, room: room, epoch: "e", tail: HotTail(), lastSeq: 9)
         let taken = stream.take(room: room, term: 1, viewerLanes: [lane])
@@ -242,10 +244,13 @@ struct TurnStreamTests {
             frames(taken).compactMap(\.json).map { String(decoding: $0, as: UTF8.self).contains(#""barrage":5"#) } == [
                 true
             ])
-        // It has taken this.
+        // It has taken this, but the next one got lost on its way here.
         stream.wait(lane, hasMissedAll: false)
         stream.publishToEverybody(unkept(stream, barrage: 1))
-        #expect(try told(&stream, follows: lane) == [#"{"skipped":{"room":"r","barrage":1,"unkept":0}}"#])
+        #expect(
+            try told(&stream, follows: lane, number: 4, untaken: 3) == [
+                #"{"skipped":{"room":"r","barrage":1,"unkept":0}}"#
+            ])
     }
 
     @Test func `viewers whose grace was over when they are announced again are told what they missed`() throws {
