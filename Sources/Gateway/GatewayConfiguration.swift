@@ -66,6 +66,10 @@ public struct GatewayConfiguration: Sendable {
 
     /// Whether only programs of this machine reach the client port.
     public var isOnLoopback: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
+    /// A URL that clients are told and that leads to no loopback address; nil: there is none.
+    public var foreignURL: String? {
+        advertiseURLs.first { WebOrigin(gateway: $0)?.withOneLoopbackName.host != "localhost" }
+    }
 
     /// Whether the text may be an entry of ``allowedOrigins``: an exact origin, `https://*.example.com` for one label, or
     /// `null`.

@@ -40,9 +40,7 @@ extension GatewayLane {
             }
         }
         var calls: [RoomRequest] = []
-        let untaken = Dictionary(
-            uniqueKeysWithValues: awaited.rooms.lazy.filter { $0.shard == notice.shard }
-                .compactMap { [awaited] room, _ in awaited.untaken(of: room).map { (room, $0) } })
+        let untaken = awaited.untaken(of: notice.shard)
         awaited.forget { shared.shardMap.shard(of: $0) == notice.shard }
         var ended = endedStays(in: notice.shard)
         for (room, sessions) in byRoom {

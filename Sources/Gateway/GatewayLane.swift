@@ -256,7 +256,7 @@ final class GatewayLane {
         guard shared.budget.noteFullNode(nowMilliseconds: loop.nowMilliseconds) else { return }
         logger.warning(
             "the node has all connections that it may have",
-            metadata: ["limit": "\(configuration.connections.connectionsMax)"])
+            metadata: ["limit": "\(shared.budget.connectionsMax)"])
     }
 
     /// One address with that many connections is more often a proxy than somebody greedy.

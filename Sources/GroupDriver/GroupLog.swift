@@ -240,7 +240,7 @@ package final class GroupLog {
     /// The voters that do not keep up, as this leader has last seen; empty elsewhere.
     package var replicasBehind: [ServerID] { replicaWatch.behind }
 
-    /// To be called once a second.
+    /// Call it once a second.
     package func lookAtReplicas() {
         secondsSinceLook += 1
         guard raft.isLeader else {

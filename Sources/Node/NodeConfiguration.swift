@@ -212,7 +212,7 @@ public struct NodeConfiguration: Sendable {
                 "demo gives rooms and tokens to everybody who asks, so client.host must be 127.0.0.1, not \(gateway.host)"
             )
         }
-        if gateway.hasDemo { try Self.requireNoProxy(gateway, proxyTerminatesTLS: proxyTerminatesTLS) }
+        if gateway.hasDemo { try Self.requireNoProxy(gateway) }
         demoKillFile = try settings.string("demoKillFile")
         gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))
         gateway.drainSeconds = Int64(try settings.int("session.drainSeconds", default: 10, in: 0...3600))
@@ -337,28 +337,18 @@ public struct NodeConfiguration: Sendable {
     }
 
     /// Behind a proxy everybody comes from this machine.
-    private static func requireNoProxy(
-        _ gateway: GatewayConfiguration, proxyTerminatesTLS: Bool
-    ) throws(NodeError) {
+    private static func requireNoProxy(_ gateway: GatewayConfiguration) throws(NodeError) {
         let demand: String
-        if proxyTerminatesTLS {
-            demand = "proxyTerminatesTls must be false"
-        } else if !gateway.trustedProxies.isEmpty {
+        if !gateway.trustedProxies.isEmpty {
             demand = "trustedProxies must be empty"
-        } else if let url = gateway.advertiseURLs.first(where: { !isLoopback(host(ofURL: $0)) }) {
+        } else if gateway.isBehindProxy {
+            demand = "proxyTerminatesTls must be false"
+        } else if let url = gateway.foreignURL {
             demand = "advertiseUrl must name 127.0.0.1, not \(url)"
         } else {
             return
         }
         throw NodeError(.configuration, "demo gives rooms and tokens to everybody who asks, so \(demand)")
-    }
-
-    /// The host in a WebSocket URL, an address of IPv6 without its brackets.
-    private static func host(ofURL url: String) -> String {
-        let scheme = url.hasPrefix("wss://") ? "wss://" : "ws://"
-        let authority = url.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
-        return authority.prefix { $0 != ":" }.lowercased()
     }
 
     static func isLoopback(_ host: String) -> Bool {

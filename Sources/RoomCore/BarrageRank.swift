@@ -3,8 +3,9 @@ import ChatModel
 /// A barrage item's place in the order in which a sample is picked: the first ones are in it.
 ///
 /// Within a priority nobody's second item comes before anybody's first one: a flood takes places only when there are too few
-/// others for them. An item that several have sent has the best place of theirs. So a sample is what is found by taking items in this
-/// order until there are enough different ones, and the best ones of several gateways hold the best ones of all.
+/// others for them. An item that several have sent has the best place of theirs. So a sample is what is found by taking
+/// items in this order until there are enough different ones, and the best ones of several gateways hold the best ones of
+/// all.
 struct BarrageRank: Sendable, Hashable, Comparable {
     let priority: Priority
     let hash: UInt64
@@ -25,7 +26,14 @@ struct BarrageRank: Sendable, Hashable, Comparable {
 
     /// The hash of a sender's item, with how many the sender has sent before it in the window as its first bits.
     static func hash(_ hash: UInt64, after count: Int) -> UInt64 {
-        UInt64(min(max(count, 0), countMax)) << 56 | hash >> 8
+        UInt64(min(count, countMax)) << 56 | hash >> 8
+    }
+
+    /// The same for the next item of a sender.
+    /// - Parameter count: how many the sender has sent in the window; one more afterwards.
+    static func hash(_ hash: UInt64, next count: inout Int) -> UInt64 {
+        defer { count += 1 }
+        return self.hash(hash, after: count)
     }
 
     /// Nobody's further items are told apart.

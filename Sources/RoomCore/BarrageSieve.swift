@@ -91,14 +91,8 @@ public struct BarrageSieve: Sendable {
             highCount += 1
             if highCount > highMax { item.priority = .normal }
         }
-        item.hash = Self.rank(of: item.hash, &counts[item.sender, default: 0])
+        item.hash = BarrageRank.hash(item.hash, next: &counts[item.sender, default: 0])
         held.append(item)
-    }
-
-    /// The hash by which a session's next item is ranked.
-    static func rank(of hash: UInt64, _ count: inout Int) -> UInt64 {
-        count += 1
-        return BarrageRank.hash(hash, after: count - 1)
     }
 
     // MARK: - The end of a window

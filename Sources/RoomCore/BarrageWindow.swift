@@ -5,8 +5,8 @@ import ChatModel
 ///
 /// Every viewer gets the same sample: HIGH before NORMAL before LOW, within a priority each sender's first item before
 /// anybody's second one, and then those with the smallest hash, so that no sender is preferred. Items that are equal but
-/// for their senders become one, with a count: that of the first sender who had the highest of their priorities. The sender of an item that was not picked still gets it, alone: from here, or from
-/// its gateway, where that has sifted it.
+/// for their senders become one, with a count: that of the first sender who had the highest of their priorities. The
+/// sender of an item that was not picked still gets it, alone: from here, or from its gateway, where that has sifted it.
 ///
 /// Bounded: at most `itemsMax` distinct items are held; further ones are counted as skipped and echoed to their
 /// senders only, and at most `BarrageEchoes.itemsMax` items of a session in a window are echoed at all.
@@ -128,7 +128,7 @@ public struct BarrageWindow: Sendable {
     /// The hash by which the next item of a session, or one of the server API, is ranked.
     private mutating func rank(of hash: UInt64, _ sender: PresenceKey?) -> UInt64 {
         guard let sender else { return BarrageRank.hash(hash, after: 0) }
-        return BarrageSieve.rank(of: hash, &senders[sender, default: Brought()].items)
+        return BarrageRank.hash(hash, next: &senders[sender, default: Brought()].items)
     }
 
     private mutating func takeEcho(of item: BarrageItem, _ sender: PresenceKey) -> Bool {

@@ -73,6 +73,11 @@ public struct AwaitedStreams: Sendable {
     /// The number under which the leader was told first, if the room's stream has not begun to go on since.
     public func untaken(of room: RoomID) -> UInt64? { waits[room]?.first }
 
+    /// The same of all rooms of a shard.
+    public func untaken(of shard: ShardID) -> [RoomID: UInt64] {
+        waits.filter { $0.value.shard == shard }.mapValues(\.first)
+    }
+
     /// Whether the room's stream has not begun to go on.
     public func awaits(_ room: RoomID) -> Bool { waits[room] != nil }
 

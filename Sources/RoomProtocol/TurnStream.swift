@@ -32,10 +32,10 @@ package struct TurnStream {
     /// The messages that some sessions of these lanes alone would have been shown, and that are in no history: a lane takes
     /// none before it has joined.
     private var missedAlone: [Lane: [SessionID: Int]] = [:]
-    /// Sessions in `missedAlone`; of further ones nothing is counted.
-    private var missedAloneCount = 0
     /// The last sum that each lane was told to have missed: since when, and for whom alone. It may not have taken it.
-    private var lastTold: [Lane: (number: UInt64, since: Unkept?, alone: [SessionID: Int])] = [:]
+    private var lastTold: [Lane: (number: UInt64, since: Unkept, alone: [SessionID: Int])] = [:]
+    /// Sessions in `missedAlone` and `lastTold`; nothing is counted for further ones.
+    private var missedAloneCount = 0
     static let missedAloneMax = 10_000
 
     package init() {}
@@ -208,19 +208,21 @@ package struct TurnStream {
     /// Nothing of it is brought: its viewers are told how much they were spared (PROTOCOL.md, "Unkept").
     private mutating func sendMissed(_ lane: Lane, in room: RoomID, number: UInt64, untaken: UInt64) {
         var alone = missedAlone.removeValue(forKey: lane) ?? [:]
-        missedAloneCount -= alone.count
-        var since = missedSince.removeValue(forKey: lane)
-        let former = lastTold.removeValue(forKey: lane)
-        if untaken > 0, let former, former.number >= untaken {
-            since = former.since ?? since
-            alone.merge(former.alone) { $0 + $1 }
+        // Without losses so far, it is what comes from here on that may get lost.
+        var since = missedSince.removeValue(forKey: lane) ?? shown
+        if let former = lastTold.removeValue(forKey: lane) {
+            missedAloneCount -= former.alone.count + alone.count
+            if untaken > 0, former.number >= untaken {
+                since = former.since
+                alone.merge(former.alone) { $0 + $1 }
+            }
+            missedAloneCount += alone.count
         }
         lastTold[lane] = (number, since, alone)
-        for (count, sessions) in Dictionary(grouping: alone.keys, by: { alone[$0] ?? 0 }).sorted(by: { $0.key < $1.key }
-        ) {
+        let byCount = Dictionary(grouping: alone.keys) { alone[$0] ?? 0 }
+        for (count, sessions) in byCount.sorted(by: { $0.key < $1.key }) {
             notify(lane, .frameFor(sessions.sorted { $0.text < $1.text }, skipped(barrage: 0, unkept: count, in: room)))
         }
-        guard let since else { return }
         let (barrage, messages) = (shown.barrage - since.barrage, shown.messages - since.messages)
         guard barrage + messages > 0 else { return }
         notify(lane, .frame(skipped(barrage: barrage, unkept: messages, in: room)))

@@ -45,7 +45,7 @@ extension RoomActor {
         -> BarrageItem
     {
         try state.maySpeak(visitor.user, anonymous: visitor.anonymous, at: now)
-        try requireVoice(of: visitor)
+        try requireVoice(of: visitor, at: now)
         let role = state.role(of: visitor.user).shownToOthers
         var item = BarrageItem(
             from: Sender(user: visitor.user, profile: visitor.profile, role: role), text: try passed(text, "text"),

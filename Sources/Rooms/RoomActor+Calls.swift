@@ -122,23 +122,21 @@ extension RoomActor {
     }
 
     /// The gateway has judged, too; but it may have stood still since, with the request in its hands.
-    func requireVoice(of visitor: Visitor) throws(ChatError) {
-        guard let reason = context.silencing(visitor.user) else { return }
-        guard reason == .muted else { throw ChatError(.forbidden, "\(visitor.user) is banned in all rooms") }
-        throw ChatError(.muted, "\(visitor.user) is muted in all rooms")
+    func requireVoice(of visitor: Visitor, at now: Timestamp) throws(ChatError) {
+        guard let found = context.silencing(visitor.user) else { return }
+        throw found.sanction.refusal(of: visitor.user, found.kind, at: now)
     }
 
     private func handle(_ operation: ClientOperation, _ call: SessionOrigin, _ visitor: Visitor, at now: Timestamp)
         throws(ChatError)
     {
-        let needsVoice = operation.needsVoice
         if let given = operation.change {
             let change = withdrawing(consume given)
             // One reference only when it is handed on: what is asked of it here would be asked of a copy.
             let made = proposal(change, call, .member(visitor.user, visitor.profile, anonymous: visitor.anonymous))
             if answerRepeat(made, at: now) { return }
             if let refusal = call.refusal { throw refusal }
-            if needsVoice { try requireVoice(of: visitor) }
+            if operation.needsVoice { try requireVoice(of: visitor, at: now) }
             if let wait = call.overRateMs {
                 throw ChatError(.tooOften, "too many requests, wait \(wait) ms", retryAfterMs: wait)
             }

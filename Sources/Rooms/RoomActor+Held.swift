@@ -82,7 +82,8 @@ extension RoomActor {
     func denyHeld(of user: UserID) -> Bool {
         guard state.heldCount > 0 else { return false }
         let ids = state.heldIDs(of: user)
-        guard !ids.isEmpty, let reason = context.silencing(user) else { return false }
+        guard !ids.isEmpty, let found = context.silencing(user) else { return false }
+        let reason: DenialReason = found.kind == .banned ? .kicked : .muted
         let decision = HeldDecision(isAllowed: false, reason: reason.rawValue)
         for heldID in ids {
             let body = CommandBody.decideHeld(heldID: heldID, decision)

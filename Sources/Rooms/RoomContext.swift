@@ -12,8 +12,8 @@ import Webhooks
 /// Takes bytes of content from what a user may send in a day. Throws 416 when they are too many.
 public typealias UploadAllowance = @Sendable (UserID, Int64) async throws(ChatError) -> Void
 
-/// Why a user may speak nowhere: `.kicked` for one who is banned in all rooms, `.muted`; nil: nothing says so.
-public typealias Silencing = @Sendable (UserID) -> DenialReason?
+/// The ban or mute for which a user may speak nowhere; nil: there is none.
+public typealias Silencing = @Sendable (UserID) -> (kind: SanctionKind, sanction: UserSanction)?
 
 /// The environment that every room of a loop gets from its host.
 struct RoomContext: Sendable {

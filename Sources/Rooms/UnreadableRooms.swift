@@ -46,7 +46,7 @@ struct UnreadableRooms {
         leavesLeading = false
     }
 
-    /// To be called once a second.
+    /// Call it once a second.
     /// - Parameter othersLead: whether this replica knows a leader, and is not it.
     mutating func look(othersLead: Bool, at ticks: UInt64) {
         guard leavesLeading else { return }

@@ -40,14 +40,13 @@ extension SystemGroup {
         return current.value.withLock { $0.sanctions.sanction(kind, of: user, at: now) }
     }
 
-    /// Why the user may speak in no room; nil: nothing says so. Rooms ask it for each message.
-    public func silencing(of user: UserID) -> DenialReason? {
+    /// The ban or mute for which the user may speak in no room; nil: there is none. Rooms ask it for each message.
+    public func silencing(of user: UserID) -> (kind: SanctionKind, sanction: UserSanction)? {
         guard current.value.withLock({ !$0.sanctions.isEmpty }) else { return nil }
-        let now = now()
-        return current.value.withLock { state in
-            if state.sanctions.sanction(.banned, of: user, at: now) != nil { return .kicked }
-            return state.sanctions.sanction(.muted, of: user, at: now) != nil ? .muted : nil
+        for kind in SanctionKind.allCases {
+            if let sanction = sanction(kind, of: user) { return (kind, sanction) }
         }
+        return nil
     }
 
     /// All that are in force, in the order of their users. It takes a while with many.

@@ -26,29 +26,47 @@ import WaitTestKit
         return try #require(found)
     }
 
-    @Test func `it leaves leading to the others, who go on with the room`() async throws {
+    private static let (damaged, whole) = ("a", "b")
+
+    /// Runs the body with a cluster of three that has two rooms.
+    private func run(_ body: (HostedCluster, _ damaged: RoomID, _ whole: RoomID) async throws -> Void) async throws {
         let cluster = try HostedCluster()
+        let result: Result<Void, any Error>
         do {
-            let (room, whole) = (try #require(RoomID("a")), try #require(RoomID("b")))
+            let (damaged, whole) = (try #require(RoomID(Self.damaged)), try #require(RoomID(Self.whole)))
             let owner = try #require(UserID("owner"))
             try await cluster.add("n1")
-            for room in [room, whole] {
+            for room in [damaged, whole] {
                 try await cluster.perform(.createRoom(creator: owner, set: RoomChanges()), in: room)
             }
             try await cluster.add("n2")
             try await cluster.add("n3")
             cluster.announce()
             try await cluster.settled()
-            let name = try await belonging(cluster).id.text
-            try await cluster.stop(name)
-            let database = try Database(path: try cluster.catalogueFile(name), options: DatabaseOptions())
-            try database.execute("UPDATE catalogue SET value = X'FF' WHERE room = 'a'")
-            database.close()
-            try await cluster.restart(name)
+            result = .success(try await body(cluster, damaged, whole))
+        } catch {
+            result = .failure(error)
+        }
+        await cluster.close()
+        try result.get()
+    }
 
+    /// Stops a node and spoils a room in its files.
+    private func damage(_ name: String, of cluster: HostedCluster) async throws {
+        try await cluster.stop(name)
+        let database = try Database(path: try cluster.catalogueFile(name), options: DatabaseOptions())
+        try database.execute("UPDATE catalogue SET value = X'FF' WHERE room = '\(Self.damaged)'")
+        database.close()
+    }
+
+    @Test func `it leaves leading to the others, who go on with the room`() async throws {
+        try await run { cluster, damaged, whole in
+            let name = try await belonging(cluster).id.text
+            try await damage(name, of: cluster)
+            try await cluster.restart(name)
             // It gets the leadership back, finds the damage when somebody comes, and gives it away for good.
             _ = try await belonging(cluster)
-            try await cluster.perform(post("the others can read it"), in: room)
+            try await cluster.perform(post("the others can read it"), in: damaged)
             try await poll("another node leads") {
                 for node in cluster.nodes where node.id.text != name {
                     if await node.status()?.leader == node.id { return true }
@@ -56,49 +74,24 @@ import WaitTestKit
                 return false
             }
             for number in 0..<20 {
-                try await cluster.perform(post("\(number)"), in: room)
-                try await cluster.perform(post("\(number)"), in: whole)
+                for room in [damaged, whole] { try await cluster.perform(post("\(number)"), in: room) }
             }
             #expect(try await cluster.node(name).status()?.leader?.text != name)
-        } catch {
-            await cluster.close()
-            throw error
         }
-        await cluster.close()
     }
 
     @Test func `where all have the same damage one leads all the same, and the other rooms go on`() async throws {
-        let cluster = try HostedCluster()
-        do {
-            let (room, whole) = (try #require(RoomID("a")), try #require(RoomID("b")))
-            let owner = try #require(UserID("owner"))
-            try await cluster.add("n1")
-            for room in [room, whole] {
-                try await cluster.perform(.createRoom(creator: owner, set: RoomChanges()), in: room)
-            }
-            try await cluster.add("n2")
-            try await cluster.add("n3")
-            cluster.announce()
-            try await cluster.settled()
-            for name in ["n1", "n2", "n3"] {
-                try await cluster.stop(name)
-                let database = try Database(path: try cluster.catalogueFile(name), options: DatabaseOptions())
-                try database.execute("UPDATE catalogue SET value = X'FF' WHERE room = 'a'")
-                database.close()
-            }
+        try await run { cluster, damaged, whole in
+            for name in ["n1", "n2", "n3"] { try await damage(name, of: cluster) }
             for name in ["n1", "n2", "n3"] { try await cluster.restart(name) }
-            // Whoever leads is asked for the damaged room, until all know that it is.
+            // Each leader is asked for the damaged room, until all know that it is.
             for _ in 0..<10 {
                 for node in cluster.nodes where await node.status()?.leader == node.id {
-                    _ = try? await node.calls.perform(post("lost"), in: room, as: .system, id: nil)
+                    _ = try? await node.calls.perform(post("lost"), in: damaged, as: .system, id: nil)
                 }
                 try await cluster.perform(post("goes on"), in: whole)
             }
             for number in 0..<20 { try await cluster.perform(post("\(number)"), in: whole) }
-        } catch {
-            await cluster.close()
-            throw error
         }
-        await cluster.close()
     }
 }

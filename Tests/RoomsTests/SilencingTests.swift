@@ -10,7 +10,7 @@ import Wire
 /// Users who are muted in all rooms, as a room's leader treats them: their gateway may have stood still since it judged.
 @Suite(.timeLimit(.minutes(3))) struct SilencingTests {
     private final class Muted: Sendable {
-        let names = Mutex<[String: DenialReason]>([:])
+        let names = Mutex<[String: SanctionKind]>([:])
     }
 
     private func code(_ answer: Result<OperationResult, ChatError>) -> ErrorCode? {
@@ -25,12 +25,14 @@ import Wire
     @Test func `the leader refuses what needs the right to speak, and repeats what was acked before`() async throws {
         let muted = Muted()
         var options = HostedRooms.Options()
-        options.silencing = { user in muted.names.withLock { $0[user.text] } }
+        options.silencing = { user in
+            muted.names.withLock { $0[user.text] }.map { ($0, UserSanction(since: Timestamp(1))) }
+        }
         try await HostedRooms.run(try TemporaryDirectory(), options) { hosted in
             try await hosted.createRoom()
             try await hosted.ask(hosted.enter("owner"), hosted.enter("ann"), hosted.enter("bob"))
             let first = try await hosted.ask(hosted.send("ann", "before"))[0].get()
-            muted.names.withLock { $0 = ["ann": .kicked] }
+            muted.names.withLock { $0 = ["ann": .banned] }
             #expect(try await code(hosted.ask(hosted.send("ann", "banned"))[0]) == .forbidden)
             muted.names.withLock { $0 = ["ann": .muted] }
             #expect(try await code(hosted.ask(hosted.send("ann", "after"))[0]) == .muted)
@@ -38,7 +40,7 @@ import Wire
             let barrage = ClientOperation.barrage(BarrageRequest(room: HostedRooms.room, text: "b"))
             #expect(try await code(hosted.ask(hosted.call("ann", .operation(barrage)))[0]) == .muted)
             #expect(try await code(hosted.ask(hosted.call("bob", .operation(barrage)))[0]) == nil)
-            // What only reads or leaves needs no voice.
+            // Reading needs no voice.
             let members = ClientOperation.members(MembersRequest(room: HostedRooms.room, kind: .managers))
             #expect(try await code(hosted.ask(hosted.call("ann", .operation(members)))[0]) == nil)
             let again = try await hosted.ask(hosted.send("ann", "before"))[0].get()

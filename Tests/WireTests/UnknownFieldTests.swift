@@ -3,7 +3,7 @@ import Testing
 
 @testable import Wire
 
-/// What a newer version may write into bytes that this one reads, at every place where it could.
+/// Fields that a newer version may write into bytes that this one reads, at every place where it could.
 @Suite struct `A stored field that is not known` {
     /// The bytes with one more field, at the end of the whole and of each part that may be a message.
     private func extended(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {

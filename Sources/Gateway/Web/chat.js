@@ -5,6 +5,7 @@
  * of the document happen once per frame: rows are written, their heights are read once, then the place of the reader is
  * restored.
  */
+import { isStored } from "./chatroom.js";
 import {
   badge, button, bytesOf, clean, clock, cut, errorWords, face, freshId, hueOf, icon, linkTo, make, named, nameOf, picture, safeUrl, span,
 } from "./parts.js";
@@ -38,9 +39,6 @@ const PATHS = {
   place: "M10 17s5-5 5-9a5 5 0 0 0-10 0c0 4 5 9 5 9z M10 8h.01", box: "M4 6l6-3 6 3v8l-6 3-6-3z M4 6l6 3 6-3 M10 9v8",
   pile: "M4 7h12v9H4z M6 4h8", clip: "M15 9l-5 5a3 3 0 0 1-4-4l6-6a2 2 0 0 1 3 3l-6 6a1 1 0 0 1-1.500-1.500l5-5", reply: "M8 6l-4 4 4 4 M4 10h8a4 4 0 0 1 4 4",
 };
-
-/** Whether the cluster stores the content, so that its address needs a token: as `Room.mediaUrl` says it. */
-const isStored = (url) => /^\/v1\/media\/(?!(\.|%2e){1,2}\/|[^/]*%(2f|5c))[\w.~%-]+\/[\da-f]{48}$/i.test(url);
 
 /** The size of a picture, so that its box has it before it is there; nothing for what the browser can't show. */
 async function sizeOfPicture(file) {
@@ -861,7 +859,7 @@ export class Chat {
   }
 
   async #openPicture({ url, name }) {
-    const address = safeUrl(isStored(url) ? await this.#room.mediaUrl(url).catch(() => undefined) : url);
+    const address = safeUrl(await this.#room.mediaUrl(url).catch(() => undefined));
     if (!address) return;
     this.#context.dialog(cut(clean(name), 60) || say("IMAGE"), "chat-picture", picture(address, "chat-large"),
       make("div", "dialog-foot", linkTo(address, "part-button", say("original"))));

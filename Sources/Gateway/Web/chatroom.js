@@ -109,8 +109,9 @@ const AT_ONCE = new Set(["online", "tallies", "held", "denied"]);
 const NOTICES_MAX = 256;
 /** A token for media is renewed when it holds no longer than this. */
 const MEDIA_RENEW_MS = 60_000;
-/** The paths that nodes make of content. A browser resolves dot segments, and a token must not come to another path. */
-const STORED = /^\/v1\/media\/(?!(\.|%2e){1,2}\/|[^/]*%(2f|5c))[\w.~%-]+\/[\da-f]{48}$/i;
+/** Whether the cluster stores the content, so that its address needs a token: exactly the paths that nodes make. A browser
+ * resolves dot segments, and a token must not come to another path. */
+export const isStored = (url) => /^\/v1\/media\/(?!(\.|%2e){1,2}\/|[^/]*%(2f|5c))[\w.~%-]+\/[\da-f]{48}$/i.test(url);
 /** Sendings of the same content to the same place. */
 const PUTS_MAX = 3;
 /** A sending without progress is given up after this; after less if the connection to its node is lost. */
@@ -412,7 +413,7 @@ export class Room extends Emitter {
   /** The address at which this client can read content now: of a message's `media.url` or `media.thumbnail`. It holds for some
    * minutes. Content of elsewhere is where its URL says. */
   async mediaUrl(url) {
-    if (!STORED.test(url)) return url;
+    if (!isStored(url)) return url;
     if (!this.#media || this.#media.expiresAt - this.#client.serverTime() < MEDIA_RENEW_MS) {
       this.#renewing ??= this.#ask("mediaToken", {}).finally(() => { this.#renewing = null; });
       this.#media = await this.#renewing;

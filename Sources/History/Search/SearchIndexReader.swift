@@ -63,22 +63,31 @@ final class SearchIndexReader {
         return found
     }
 
-    /// The MATCH expression for a block. It leaves out words with whose beginning there are more than `placesMax` places: the index
-    /// brings all of them into one order before it gives the first, which takes seconds where members have sent millions of
-    /// different words. Messages are looked at anyway, and such words are found soon without the index.
+    /// The MATCH expression for a block. It leaves out words with whose beginning there are more than `placesMax` places: the
+    /// index brings all of them into one order before it gives the first, which takes seconds where members have sent
+    /// millions of different words. Messages are looked at anyway, and such words are found soon without the index. Behind
+    /// twice as many places no more words are asked for.
     /// - Returns: nil when nothing is left to look for.
     func expression(_ pattern: IndexPattern, in block: Int64) throws(SQLiteError) -> String? {
-        try pattern.expression { word throws(SQLiteError) in try isWide(word, in: block) }
+        var kept: [String] = []
+        var counted: Int64 = 0
+        for word in pattern.words where counted < 2 * Self.placesMax {
+            let places = try places(word, in: block)
+            counted += places
+            if places <= Self.placesMax { kept.append(word) }
+        }
+        return pattern.expression(kept)
     }
 
-    private func isWide(_ beginning: String, in block: Int64) throws(SQLiteError) -> Bool {
+    /// The places of words with that beginning, as far as they are counted.
+    private func places(_ beginning: String, in block: Int64) throws(SQLiteError) -> Int64 {
         let count = try count(block)
         count.bind(1, beginning)
         // Terms are compared by their bytes.
         count.bind(2, beginning + "\u{10FFFF}")
         count.bind(3, Self.placesMax + 1)
         defer { count.reset() }
-        return try count.step() && count.int64(0) > Self.placesMax
+        return try count.step() ? count.int64(0) : 0
     }
 
     private func count(_ block: Int64) throws(SQLiteError) -> Statement {

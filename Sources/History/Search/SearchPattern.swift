@@ -1,5 +1,4 @@
 import ChatModel
-import SQLite
 
 /// A text that is looked for. A message fits when it has all of the text's terms: the beginnings of words, and characters of
 /// Chinese, Japanese and Korean that stand together there as they do here.
@@ -68,10 +67,10 @@ struct IndexPattern: Sendable {
     /// Expressions for the runs of characters.
     var runs: [String]
 
-    /// Leaves words out, which finds more messages; nil when nothing is left to look for.
-    func expression(without isLeftOut: (String) throws(SQLiteError) -> Bool) throws(SQLiteError) -> String? {
-        var parts = runs
-        for word in words where try !isLeftOut(word) { parts.append("\"" + word + "\"*") }
+    /// - Parameter words: some of them; with fewer, more messages are found.
+    /// - Returns: nil when nothing is left to look for.
+    func expression(_ words: [String]) -> String? {
+        let parts = words.map { "\"" + $0 + "\"*" } + runs
         return parts.isEmpty ? nil : parts.joined(separator: " AND ")
     }
 }

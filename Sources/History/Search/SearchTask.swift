@@ -201,8 +201,7 @@ struct SearchTask: Sendable {
         let began = state.configuration.now()
         for block in try index.blocks(upTo: place.block) {
             if place.asked?.block != block.number {
-                guard let expression = try index.expression(pattern, in: block.number) else { return nil }
-                place.asked = (block.number, expression)
+                place.asked = try index.expression(pattern, in: block.number).map { (block.number, $0) }
             }
             guard let expression = place.asked?.expression else { return nil }
             let some = try index.seqs(expression, in: block.number, place.seqs, limit: Self.batch - found.count)

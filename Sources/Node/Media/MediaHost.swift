@@ -93,11 +93,9 @@ final class MediaHost: MediaService, RoomMedia {
 
     /// A place may be older than the ban or the mute.
     private func requireMaySend(_ user: UserID) throws(MediaRefusal) {
-        for kind in SanctionKind.allCases {
-            guard let sanction = system.sanction(kind, of: user) else { continue }
-            let refusal = sanction.refusal(of: user, kind, at: now())
-            throw MediaRefusal(ChatError(.forbidden, refusal.message, retryAfterMs: refusal.retryAfterMs))
-        }
+        guard let found = system.silencing(of: user) else { return }
+        let refusal = found.sanction.refusal(of: user, found.kind, at: now())
+        throw MediaRefusal(ChatError(.forbidden, refusal.message, retryAfterMs: refusal.retryAfterMs))
     }
 
     // MARK: - Sending past the cluster

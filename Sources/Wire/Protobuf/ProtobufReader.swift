@@ -67,9 +67,9 @@ public struct ProtobufValue {
 }
 
 /// Fills a message in from protobuf. The fields may come in any order, of a repeated singular field the last counts,
-/// and unknown fields are skipped, unless `ProtobufRules.allFields` refuses them. Input in ascending order, as every common encoder writes it, is read in one pass
-/// without an index; other input is searched for each field, and refused beyond `unorderedFieldsMax` fields, so that
-/// no input costs quadratic time.
+/// and unknown fields are skipped, unless `ProtobufRules.allFields` refuses them. Input in ascending order, as every
+/// common encoder writes it, is read in one pass without an index; other input is searched for each field, and refused
+/// beyond `unorderedFieldsMax` fields, so that no input costs quadratic time.
 public struct ProtobufReader: FieldWalker {
     public static var isDecoding: Bool { true }
     public static var describesSchema: Bool { false }

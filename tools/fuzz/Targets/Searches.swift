@@ -75,8 +75,9 @@ extension FuzzTarget {
     }
 
     /// With all of the pattern's words.
-    private static func expression(_ pattern: SearchPattern, _ life: Incarnation) throws(SQLiteError) -> String {
-        try pattern.index(life).expression { _ throws(SQLiteError) in false } ?? ""
+    private static func expression(_ pattern: SearchPattern, _ life: Incarnation) -> String {
+        let index = pattern.index(life)
+        return index.expression(index.words) ?? ""
     }
 
     private static func check(query: String, in text: String) {
