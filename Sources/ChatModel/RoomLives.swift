@@ -23,7 +23,12 @@ public struct RoomLives: Sendable, Hashable {
     public init() {}
 
     /// The files that messages of the day are in.
-    public func life(on day: Int64) -> HistoryLife { spans.last { $0.fromDay <= day }?.life ?? .standard }
+    public func life(on day: Int64) -> HistoryLife { Self.life(on: day, of: spans) }
+
+    /// The same, of ``spans`` alone.
+    public static func life(on day: Int64, of spans: [Span]) -> HistoryLife {
+        spans.last { $0.fromDay <= day }?.life ?? .standard
+    }
 
     /// The life of a room that is being created.
     public mutating func begin(_ days: Int64) { spans = [Span(fromDay: 0, life: HistoryLife(days: days))] }

@@ -8,8 +8,11 @@ extension RoomState {
     }
 
     /// The files that messages of the day are in.
+    @inline(never)
     public func life(on day: Int64) -> HistoryLife {
+        // Asked for each message: the spans alone, since a method of the record's lives would be given a copy of the record.
+        if let spans = record?.lives.spans { return RoomLives.life(on: day, of: spans) }
         // A room may keep a message with the command that deletes it.
-        (record ?? deleted?.record.room)?.lives.life(on: day) ?? .standard
+        return RoomLives.life(on: day, of: deleted?.record.room.lives.spans ?? [])
     }
 }

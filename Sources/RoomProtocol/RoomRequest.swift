@@ -170,6 +170,8 @@ extension RoomRequest {
     /// Whether it is asked once more of a leader that has not answered it for long.
     var isAskedAgain: Bool {
         switch body {
+        // Most are this one, and need not be looked into.
+        case .operation(.send): true
         // Reading history once more would cost as much again.
         case .operation(let operation) where operation.row.handling == .reading: false
         case .server(.message), .server(.copies): false

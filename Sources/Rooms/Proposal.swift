@@ -54,7 +54,7 @@ struct Proposal: Sendable {
 final class ProposedCommand: Sendable {
     let content: Proposal
 
-    init(_ content: Proposal) { self.content = content }
+    init(_ content: consuming Proposal) { self.content = content }
 }
 
 /// The caller to answer, which of its requests, and with which result.

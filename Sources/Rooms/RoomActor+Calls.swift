@@ -143,7 +143,7 @@ extension RoomActor {
             try requireTarget(of: made, at: now)
             guard let lookup = lookup(of: change, call) else {
                 // Nothing more is asked about most messages.
-                if !moderates, case .post = made.command.body { return propose(ProposedCommand(made)) }
+                if !moderates, case .post = made.command.body { return propose(ProposedCommand(consume made)) }
                 if let ready = try moderated(made, holding: visitor.key, at: now) { propose(consume ready) }
                 return
             }

@@ -13,7 +13,7 @@ extension RoomActor {
     }
 
     /// The files that messages of the day are in.
-    func life(on day: Int64) -> HistoryLife { state.life(on: day) }
+    func life(on day: Int64) -> HistoryLife { inPlace(&state) { $0.life(on: day) } }
 
     /// Content is kept for as long as the files of messages that name it now: the room's life may be raised as far.
     var contentKeptSince: Timestamp {
