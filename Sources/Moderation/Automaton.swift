@@ -11,7 +11,7 @@ struct Automaton: Sendable {
     private var firstChild: [UInt32] = []
     /// The state of the longest proper suffix that is in the trie.
     private var failure: [UInt32] = [0]
-    /// Scalars of the longest REPLACE word that ends here; 0: none.
+    /// Letters of the longest REPLACE word that ends here; 0: none.
     private var replaced: [UInt16] = [0]
     private var refused: [Bool] = [false]
     private var held: [Bool] = [false]
@@ -21,7 +21,7 @@ struct Automaton: Sendable {
     /// A word as the trie sees it.
     private struct Folded {
         var bytes: [UInt8]
-        var scalars: Int
+        var letters: Int
         var action: WordAction
     }
 
@@ -32,8 +32,14 @@ struct Automaton: Sendable {
     }
 
     init(_ words: [Word]) {
-        var folded = words.map {
-            Folded(bytes: CaseFolding.bytes($0.text), scalars: $0.text.unicodeScalars.count, action: $0.action)
+        var folded = words.map { word in
+            var (bytes, letters): ([UInt8], Int) = ([], 0)
+            _ = Letters.forEach(in: word.text) { letter, _ in
+                bytes.append(contentsOf: CaseFolding.fold(letter).utf8)
+                letters += 1
+                return true
+            }
+            return Folded(bytes: bytes, letters: letters, action: word.action)
         }
         folded.sort { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         var groups = [Group(words: folded.indices, depth: 0)]
@@ -61,7 +67,7 @@ struct Automaton: Sendable {
                     switch word.action {
                     case .refuse: ownRefused = true
                     case .hold: ownHeld = true
-                    case .replace: ownReplaced = word.scalars
+                    case .replace: ownReplaced = word.letters
                     }
                 }
                 index += 1

@@ -1,11 +1,11 @@
-/// How moderation compares characters: what a person reads as the same letter is the same.
+/// How moderation compares letters (`Letters`): what a person reads as the same letter is the same.
 ///
 /// Each scalar becomes exactly one scalar, so that a place in folded text is a place in the text itself:
 /// - letters become lower case where Unicode has a lower-case letter of one scalar (simple case mapping: A and a,
 ///   Ä and ä, Ж and ж; not ß and ss);
 /// - full-width forms (U+FF01-FF5E) become ASCII, the ideographic space a space.
 ///
-/// Nothing else is folded: accents, look-alikes of other scripts and characters put between letters tell words apart.
+/// Nothing else is folded: accents, look-alikes of other scripts and visible characters between letters tell words apart.
 enum CaseFolding {
     static func fold(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         switch scalar.value {
@@ -25,13 +25,5 @@ enum CaseFolding {
         var letters = properties.lowercaseMapping.unicodeScalars.makeIterator()
         guard let first = letters.next(), letters.next() == nil else { return scalar }
         return first
-    }
-
-    /// The UTF-8 bytes of the folded text.
-    static func bytes(_ text: String) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        for scalar in text.unicodeScalars { bytes.append(contentsOf: fold(scalar).utf8) }
-        return bytes
     }
 }

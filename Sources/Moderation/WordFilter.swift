@@ -1,7 +1,7 @@
 import ChatModel
 
 /// Finds any of many words in a text, in one pass over the text (Aho and Corasick, "Efficient string matching", CACM
-/// 1975) over the UTF-8 bytes of folded scalars (`CaseFolding`).
+/// 1975) over the UTF-8 bytes of its letters (`Letters`), folded (`CaseFolding`).
 ///
 /// Building takes time in proportion to the words, so it does not belong on a loop; checking takes time in proportion
 /// to the text, whatever the words are. About 20 bytes of memory for each byte of the words.
@@ -33,6 +33,8 @@ public struct WordFilter: Sendable {
 
     /// Words that fold to the same text are one, with the actions of all of them: REFUSE goes before HOLD.
     public init(_ words: [Word]) throws(WordListError) {
+        // A list that was set when such words were taken goes on to hold for its others.
+        let words = words.filter { $0.text.isEmpty || Letters.areIn($0.text) }
         try Self.check(words)
         automaton = words.isEmpty ? nil : Automaton(words)
     }
@@ -51,6 +53,9 @@ public struct WordFilter: Sendable {
             guard length <= wordBytesMax else {
                 throw WordListError(.wordTooLong, "a word has \(length) bytes, and at most \(wordBytesMax) are taken")
             }
+            guard Letters.areIn(word.text) else {
+                throw WordListError(.emptyWord, "a word has only characters that show nothing")
+            }
             bytes += length
         }
         guard bytes <= totalBytesMax else {
@@ -61,32 +66,10 @@ public struct WordFilter: Sendable {
 
     public func check(_ text: String) -> Verdict {
         guard let automaton else { return .clean }
-        var state = Automaton.root
-        var position = 0
-        var isHeld = false
-        // Runs of scalars to replace, in order, not overlapping.
-        var runs: [Range<Int>] = []
-        for scalar in text.unicodeScalars {
-            let folded = CaseFolding.fold(scalar)
-            if folded.isASCII {
-                state = automaton.next(state, UInt8(truncatingIfNeeded: folded.value))
-            } else {
-                for byte in folded.utf8 { state = automaton.next(state, byte) }
-            }
-            position += 1
-            if automaton.refuses(state) { return .refused }
-            if automaton.holds(state) { isHeld = true }
-            let length = automaton.longestReplaced(state)
-            guard length > 0 else { continue }
-            // The longest word that ends here covers all shorter ones that do.
-            var start = position - length
-            while let last = runs.last, last.upperBound >= start {
-                start = min(start, last.lowerBound)
-                runs.removeLast()
-            }
-            runs.append(start..<position)
-        }
-        if isHeld { return .held(runs.isEmpty ? text : Self.mask(text, runs)) }
+        var search = WordSearch(automaton)
+        guard search.read(text) else { return .refused }
+        let runs = search.runs
+        if search.isHeld { return .held(runs.isEmpty ? text : Self.mask(text, runs)) }
         return runs.isEmpty ? .clean : .replaced(Self.mask(text, runs))
     }
 

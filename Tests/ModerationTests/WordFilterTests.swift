@@ -57,6 +57,71 @@ struct WordFilterTests {
         #expect(throws: WordListError.self) { try WordFilter.check(full + [Word("w", .replace)]) }
     }
 
+    @Test func `characters that show nothing make no other word of it`() throws {
+        let filter = try filter(["bad", "坏话", "👨\u{200D}👩"])
+        #expect(filter.check("b\u{200B}a\u{AD}d") == .replaced("*****"))
+        #expect(filter.check("\u{FEFF}bad\u{200D} it is") == .replaced("\u{FEFF}***\u{200D} it is"))
+        #expect(filter.check("坏\u{2060}\u{FE0F}话") == .replaced("****"))
+        #expect(filter.check("b\u{E0061}ad") == .replaced("****"))
+        #expect(filter.check("👨👩") == .replaced("**"))
+        #expect(filter.check("b\u{200B}ed") == .clean)
+        let unseen = [Word("\u{200B}", .replace)]
+        #expect(throws: WordListError.self) { try WordFilter.check(unseen) }
+        // In a list of before it is passed over.
+        #expect(try WordFilter(unseen + [Word("b\u{200D}ad", .replace)]).check("bad") == .replaced("***"))
+    }
+
+    @Test func `a letter may be written with its diacritics apart, and stays another one than without`() throws {
+        let filter = try filter(["café", "Việt", "cafe", "がく", "한국", "ёж"])
+        #expect(filter.check("CAFE\u{301}!") == .replaced("*****!"))
+        #expect(filter.check("Vie\u{302}\u{323}t vie\u{323}\u{302}t") == .replaced("****** ******"))
+        #expect(filter.check("か\u{3099}く") == .replaced("***"))
+        #expect(filter.check("\u{1112}\u{1161}\u{11AB}\u{1100}\u{116E}\u{11A8}") == .replaced("******"))
+        #expect(filter.check("Е\u{308}ж") == .replaced("***"))
+        #expect(filter.check("viêt かく cafè") == .clean)
+        #expect(try self.filter(["cafe"]).check("cafe\u{301}s") == .clean)
+        #expect(try self.filter(["cafe\u{301}"]).check("a café") == .replaced("a ****"))
+        // Diacritics that make no letter are strokes over one.
+        #expect(filter.check("c\u{336}a\u{336}f\u{336}e\u{336}") == .replaced("********"))
+        #expect(filter.check("\u{336}") == .clean)
+        // Marks of a script are letters.
+        #expect(try self.filter(["कष"]).check("क\u{94D}ष") == .clean)
+    }
+
+    @Test(arguments: Seed.seeds(200)) func `letters are the same however they are written`(seed: UInt64) throws {
+        var random = Seed(seed)
+        // The letter, and ways to write it; none for what shows nothing.
+        let letters: [(letter: String, ways: [String])] = [
+            ("a", ["a", "A"]), ("é", ["é", "e\u{301}", "E\u{200D}\u{301}"]), ("e", ["e", "e\u{20DD}"]),
+            ("が", ["が", "か\u{3099}"]), ("한", ["한", "\u{1112}\u{1161}\u{11AB}", "하\u{11AB}"]), ("坏", ["坏"]),
+            ("", ["\u{200B}", "\u{FE0F}"]),
+        ]
+        func text(_ lengths: ClosedRange<Int>) -> (read: [String], written: String) {
+            var (read, written): ([String], String) = ([], "")
+            for _ in 0..<Int.random(in: lengths, using: &random) {
+                guard let letter = letters.randomElement(using: &random) else { continue }
+                if !letter.letter.isEmpty { read.append(letter.letter) }
+                let way = letter.ways.randomElement(using: &random) ?? ""
+                written.unicodeScalars.append(contentsOf: way.unicodeScalars)
+            }
+            return (read, written)
+        }
+        let word = text(1...3)
+        guard !word.read.isEmpty else { return }
+        let filter = try filter([word.written])
+        for _ in 0..<20 {
+            let (read, written) = text(0...20)
+            let isIn = read.indices.contains { read[$0...].starts(with: word.read) }
+            guard case .replaced(let shown) = filter.check(written) else {
+                #expect(!isIn, "seed \(seed): \(word.read) in \(read)")
+                continue
+            }
+            #expect(isIn, "seed \(seed): \(word.read) in \(read)")
+            #expect(shown.unicodeScalars.count == written.unicodeScalars.count)
+            #expect(shown.utf8.count <= written.utf8.count)
+        }
+    }
+
     @Test(arguments: Seed.seeds(200)) func `it finds what a naive search finds`(seed: UInt64) throws {
         var random = Seed(seed)
         let letters: [Unicode.Scalar] = ["a", "b", "A", "Ｂ", "é", "坏", "😀"]

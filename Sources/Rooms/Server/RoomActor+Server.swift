@@ -44,6 +44,10 @@ extension RoomActor {
             guard let record = state.upload(mediaID) else {
                 throw ChatError(.notFound, "there is no content \(mediaID) in \(id)", field: "mediaId")
             }
+            // A place may be older than what keeps its user from speaking.
+            if reader == nil, record.digest == nil, let user = record.user {
+                try state.maySpeak(user, anonymous: false, at: now)
+            }
             let isHere = reader.map { reader in
                 presence.visitors(of: reader.user).contains { $0.key.session == reader.session }
             }
