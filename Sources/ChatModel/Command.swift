@@ -203,6 +203,8 @@ public enum CommandBody: Sendable, Hashable {
     indirect case registerUpload(UploadDraft)
     /// The bytes of a piece of content are stored where they have to be. The node that has taken them says so.
     indirect case completeUpload(mediaID: String, digest: String, isInline: Bool)
+    /// Content goes, whatever names it. The server API's.
+    indirect case removeUpload(mediaID: String)
     /// The app's webhook has got that far; `apply` forgets what it was owed until there.
     indirect case webhookDelivered(WebhookProgress)
 }

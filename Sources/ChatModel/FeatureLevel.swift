@@ -47,7 +47,7 @@ public enum Feature: String, Sendable, Hashable, CaseIterable {
     /// Tallies: the commands `tap` and `tally` with their rows, windows of taps on the link, the push `tallies`, and the
     /// restatement of it for lanes.
     case tallies
-    /// Content that the cluster stores: the commands `registerUpload` and `completeUpload`, their row `upload`, `id` of a
+    /// Content that the cluster stores: the commands `registerUpload`, `completeUpload` and `removeUpload`, their row `upload`, `id` of a
     /// post's media, and the questions by which nodes pass content on.
     case media
     /// Users who are banned or muted in all rooms: the system group's commands `sanction` and `sanctionsTold`, and
@@ -120,7 +120,7 @@ extension CommandBody {
         case .openPoll, .vote, .closePoll: .polls
         case .post(let draft) where draft.replyTo != nil: .pins
         case .post(let draft) where draft.body.media?.id != nil || draft.body.media?.thumbnailID != nil: .media
-        case .registerUpload, .completeUpload: .media
+        case .registerUpload, .completeUpload, .removeUpload: .media
         case .report: .reports
         case .decideHeld, .withdrawHeld: .held
         case .importMessages: .imports

@@ -51,6 +51,8 @@ extension RoomState {
             return try deleteRoom(for: command, &outcome)
         case .completeUpload(let mediaID, let digest, let isInline):
             return try completeUpload(mediaID, digest, isInline: isInline, for: command, &outcome)
+        case .removeUpload(let mediaID):
+            return try removeUpload(mediaID, for: command, &outcome)
         case .queueRemove(let versions):
             return try queueRemove(versions, for: command, &outcome)
         case .occupancy(let emptySince):
@@ -129,7 +131,7 @@ extension RoomState {
         case .registerUpload(let draft):
             return try registerUpload(draft, for: command, &outcome)
         case .post, .createRoom, .closeRoom, .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .queueRemove,
-            .occupancy, .expire, .webhookDelivered, .tap, .completeUpload:
+            .occupancy, .expire, .webhookDelivered, .tap, .completeUpload, .removeUpload:
             throw ChatError(.internal, "this command does not belong here")
         }
     }

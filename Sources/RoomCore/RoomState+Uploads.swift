@@ -207,6 +207,16 @@ extension RoomState {
         }
     }
 
+    /// Content that nobody shall see any more. Messages that name it stay, and so does what other rooms have of it.
+    mutating func removeUpload(
+        _ mediaID: String, for command: Command, _ outcome: inout Outcome
+    ) throws(ChatError) -> CommandResult {
+        try requireServer(command.actor)
+        guard uploads[mediaID] != nil else { throw noContent(mediaID, "mediaId") }
+        put(nil, of: mediaID, &outcome)
+        return .done
+    }
+
     /// Content whose time is over goes, at most `countMax` pieces; also of a deleted room that can be had back.
     mutating func endUploads(countMax: Int, _ outcome: inout Outcome) {
         for _ in 0..<countMax {

@@ -53,6 +53,7 @@ struct APIRequest: Sendable {
 
     /// - Throws: 413 for more than 64 bytes, 414 for none.
     var messageID: String { get throws(ChatError) { try opaqueID("messageId", "a message ID") } }
+    var mediaID: String { get throws(ChatError) { try opaqueID("mediaId", "the ID of content") } }
     var heldID: String { get throws(ChatError) { try opaqueID("heldId", "the ID of a held message") } }
 
     private func opaqueID(_ name: String, _ meaning: String) throws(ChatError) -> String {

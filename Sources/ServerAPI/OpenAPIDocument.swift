@@ -118,7 +118,7 @@ struct OpenAPIDocument: Sendable {
 
     private static func pathSchema(_ name: String) -> Schema {
         switch name {
-        case "messageId", "heldId", "session": .text(bytes: Limits.opaqueIDBytes)
+        case "messageId", "heldId", "mediaId", "session": .text(bytes: Limits.opaqueIDBytes)
         case "key": .text(bytes: Limits.queueKeyBytes)
         case "shard": .integer(from: 0, to: Int64(UInt16.max))
         default: .identifier

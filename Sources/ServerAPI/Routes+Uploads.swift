@@ -15,6 +15,15 @@ extension Routes {
                 .registerUpload(draft), as: request.actor(ServerOptions()), service)
             guard case .upload(let ticket) = result else { throw request.unexpected(result) }
             return APIResponse(try await service.completed(UploadResult(ticket), in: try request.room))
-        }
+        },
+        Route(
+            method: .delete, path: "/v1/rooms/{room}/uploads/{mediaId}", name: "removeUpload", roles: .moderation,
+            summary: "Take content away, avatars too: nobody can read it any more. Messages that name it stay.",
+            answer: .json(DoneAnswer.self), isIdempotent: true, refusals: [.notFound]
+        ) { request, service throws(ChatError) in
+            let result = try await request.perform(.removeUpload(mediaID: try request.mediaID), as: .system, service)
+            guard case .done = result else { throw request.unexpected(result) }
+            return .done
+        },
     ]
 }

@@ -156,6 +156,15 @@ extension IntegrationTests {
                 #expect(try await node.transfer("PUT", avatar.url, body: Self.png).status == 200)
                 #expect(try await node.transfer("GET", MediaID.path(avatar.mediaID, in: room)).status == 200)
                 #expect(try Self.files(of: node).count == 1)
+                let other = try await ann.upload(room, Self.png)
+                #expect(try await node.transfer("PUT", other.url, body: Self.png).status == 200)
+                #expect(try await ann.naming(room, other.mediaID).message != nil)
+                #expect(try await node.api("DELETE", "/v1/rooms/gone/uploads/\(other.mediaID)").status == 200)
+                #expect(
+                    try await node.transfer("GET", "\(MediaID.path(other.mediaID, in: room))?token=\(token)").status
+                        == 404)
+                #expect(try await node.api("DELETE", "/v1/rooms/gone/uploads/\(other.mediaID)").status == 404)
+                try await poll("its bytes are gone") { try Self.files(of: node).count == 1 }
                 #expect(try await node.api("DELETE", "/v1/rooms/gone?now=true").status == 200)
                 try await poll("its bytes are gone") { try Self.files(of: node).isEmpty }
                 // The node forgets it when its bytes are not there.

@@ -87,6 +87,26 @@ import Testing
         #expect(it.run(other, by: .system).code == .conflict, "other bytes")
     }
 
+    @Test func `the server API takes content away, also what a message names, and in a closed room`() throws {
+        var it = Dialogue()
+        let (avatar, image) = (Self.register(&it, 1, .avatar), Self.register(&it, 2))
+        #expect(Self.complete(&it, avatar) == .done && Self.complete(&it, image) == .done)
+        let message = try Self.post(&it, Self.naming(image))
+        #expect(it.run(.removeUpload(mediaID: avatar), by: member("bob")).code == .forbidden)
+        it.run(.closeRoom(NotifyOptions()), by: .system)
+        for id in [avatar, image] {
+            #expect(it.run(.removeUpload(mediaID: id), by: .system).result == .done)
+            #expect(it.state.upload(id) == nil && it.state.keptUploads([id]).isEmpty)
+            #expect(it.run(.removeUpload(mediaID: id), by: .system).code == .notFound)
+        }
+        // Its bytes may come late.
+        let late = CommandBody.completeUpload(mediaID: image, digest: Self.digest, isInline: true)
+        #expect(it.run(late, by: .system).code == .notFound)
+        // The message that named it goes as any other.
+        it.run(.reopenRoom, by: .system)
+        try Self.recall(&it, message)
+    }
+
     @Test func `an app server's avatars of many people stay`() {
         var it = Dialogue()
         let (first, second) = (Self.register(&it, 1, .avatar, by: .system), Self.register(&it, 2, .avatar, by: .system))

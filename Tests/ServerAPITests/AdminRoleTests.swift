@@ -23,6 +23,7 @@ import Wire
             "setTempMute",
             "kickMember",
             "setQueueElement", "setQueueElements", "takeQueueElement", "clearQueue", "setTally", "removeTally",
+            "removeUpload",
             "addToTally", "openPoll", "closePoll", "listReports",
             "addRobots", "removeRobots",
             "sendDirect", "banUser", "muteUser", "allowHeld", "denyHeld",

@@ -16,7 +16,7 @@ extension Samples {
                 options()),
             .pin(messageID: text(64), enable: bool(), options()), .registerUpload(upload()),
             .report(messageID: text(64), reason: maybe { $0.text() }),
-            .completeUpload(mediaID: text(64), digest: text(64), isInline: bool()),
+            .completeUpload(mediaID: text(64), digest: text(64), isInline: bool()), .removeUpload(mediaID: text(64)),
             .setManager(user(), enable: bool(), options()), .setMember(user(), enable: bool(), options()),
             .setRole(user(), any(FixedRole.self), options()), .setBlacklist(user(), enable: bool(), options()),
             .setMute(user(), enable: bool(), options()), .tempMute(user(), seconds: int64(), options()),

@@ -38,6 +38,7 @@ enum CommandKind: String, WireEnum {
     case tally = "TALLY"
     case registerUpload = "REGISTER_UPLOAD"
     case completeUpload = "COMPLETE_UPLOAD"
+    case removeUpload = "REMOVE_UPLOAD"
     case openPoll = "OPEN_POLL"
     case vote = "VOTE"
     case closePoll = "CLOSE_POLL"
@@ -88,6 +89,7 @@ enum CommandKind: String, WireEnum {
         case .vote: 38
         case .closePoll: 39
         case .importMessages: 46
+        case .removeUpload: 47
         }
     }
 }
@@ -166,6 +168,7 @@ extension CommandBody {
         case .registerUpload(let draft): (kind, fields.upload) = (.registerUpload, draft)
         case .completeUpload(let mediaID, let digest, let isInline):
             (kind, fields.mediaID, fields.mediaDigest, fields.isInline) = (.completeUpload, mediaID, digest, isInline)
+        case .removeUpload(let mediaID): (kind, fields.mediaID) = (.removeUpload, mediaID)
         case .importMessages(let messages, let newest):
             (kind, fields.imported, fields.newest) = (.importMessages, messages, newest)
         case .webhookDelivered(let progress): (kind, fields.progress) = (.webhookDelivered, progress)
@@ -248,6 +251,7 @@ extension CommandBody {
             return .completeUpload(
                 mediaID: try fields.need(fields.mediaID, "mediaId"),
                 digest: try fields.need(fields.mediaDigest, "mediaDigest"), isInline: fields.isInline ?? false)
+        case .removeUpload: return .removeUpload(mediaID: try fields.need(fields.mediaID, "mediaId"))
         case .importMessages: return .importMessages(fields.imported, after: fields.newest)
         case .webhookDelivered: return .webhookDelivered(try fields.need(fields.progress, "progress"))
         case .reopenRoom, .deleteRoom, .undeleteRoom, .purgeRoom, .post, .expire:
