@@ -282,7 +282,8 @@ let package = Package(
         tests("RoomCoreTests", ["ChatModel", "RoomCore"]),
         .target(name: "OpenAPITestKit", path: "Tests/OpenAPITestKit", swiftSettings: strict),
         tests(
-            "ServerAPITests", ["ServerAPI", "ChatModel", "Wire", "Telemetry", "OpenAPITestKit", logging, lifecycle]),
+            "ServerAPITests",
+            ["ServerAPI", "ChatModel", "Wire", "Telemetry", "OpenAPITestKit", "WaitTestKit", logging, lifecycle]),
         tests(
             "ClusterRoutingTests",
             [
@@ -310,7 +311,10 @@ let package = Package(
         tests("ReplicationTests", ["Replication", "ChatModel", "Consensus", "StorageTestKit"]),
         tests(
             "GroupDriverTests",
-            ["GroupDriver", "ChatModel", "Consensus", "EventLoop", "LogStore", "StorageTestKit", "WaitTestKit"]),
+            [
+                "GroupDriver", "ChatModel", "Consensus", "EventLoop", "LogStore", "StorageTestKit", "WaitTestKit",
+                logging,
+            ]),
         tests("ReplicationDriverTests", ["ReplicationDriver", "Replication", "History", "ChatModel", "Consensus"]),
         tests(
             "SystemGroupHostTests",

@@ -103,6 +103,19 @@ public struct SessionID: Hashable, Sendable, CustomStringConvertible {
         return rest.first == UInt8(ascii: "-") ? rest.dropFirst() : nil
     }
 
+    /// Whether it has the form of the IDs that nodes make: a secret, and the birthplace.
+    public var isWellFormed: Bool {
+        guard secret.count == Self.secretBytes, birthplace?.isEmpty == false else { return false }
+        return secret.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+    }
+
     /// Whether it began at that node, as far as it says; it may be held by another one since.
     public func isBorn(at node: NodeID) -> Bool {
         birthplace?.elementsEqual(Self.birthplaceText(of: node).utf8) ?? false

@@ -22,7 +22,7 @@ package struct QuestionFailure: Error {
 /// Questions to other nodes that wait for their answers.
 package final class NodeQuestions: Sendable {
     /// How long an answer may take.
-    private static func limit(of question: NodeQuestion) -> Duration {
+    static func limit(of question: NodeQuestion) -> Duration {
         switch question {
         // It copies all that the node leads.
         case .backup: .seconds(4 * 3600)

@@ -129,11 +129,11 @@ extension Gateway {
             next: ids.count > limit ? page.last?.text : nil)
     }
 
-    /// Sessions that don't take what they are sent, those with the most waiting first.
+    /// Sessions that don't take what they are sent, the worst first.
     public func slowSessions(limit: Int) async -> [SessionView] {
         var views: [SessionView] = []
         for lane in shared.lanes.withLock({ $0 }) { views += await lane.loop.run { lane.value.slowSessions() } }
-        views.sort { ($1.waitingBytes, $0.session.text) < ($0.waitingBytes, $1.session.text) }
+        views.sort(by: SessionView.isWorse)
         return Array(views.prefix(limit))
     }
 

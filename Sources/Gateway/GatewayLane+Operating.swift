@@ -92,6 +92,7 @@ extension GatewayLane {
             view.connected = true
             view.address = connection.address.description
             view.waitingBytes = Int64(connection.waitingBytes)
+            view.lost = Int64(session.state.losses.count)
         }
         return view
     }

@@ -29,6 +29,7 @@ package final class LogDriver {
     private let store: LogStore
     private let logger: Logger
     private let transport: any ConsensusTransport
+    private let tellsOfStore: Bool
     private var groups: [GroupLog] = []
     private var byID: [GroupID: GroupLog] = [:]
     /// The groups that may have put out something: `pump` looks at no others.
@@ -45,11 +46,16 @@ package final class LogDriver {
     private static let savesInFlightMax = 8
 
     /// Calls must be on the loop. `tickMilliseconds` is the unit of the core's timeouts.
-    package init(loop: EventLoop, store: LogStore, transport: any ConsensusTransport, logger: Logger) {
+    /// - Parameter tellsOfStore: whether it logs that the store takes no writes. The drivers of a node share one store, and one
+    ///   of them tells.
+    package init(
+        loop: EventLoop, store: LogStore, transport: any ConsensusTransport, logger: Logger, tellsOfStore: Bool = true
+    ) {
         self.loop = loop
         self.store = store
         self.transport = transport
         self.logger = logger
+        self.tellsOfStore = tellsOfStore
         heardAt = loop.nowMilliseconds
         // A log that can't be opened ends the start, and this with it, while the loop still turns.
         loop.every(milliseconds: Self.tickMilliseconds) { [weak self] in self?.tick() }
@@ -75,18 +81,13 @@ package final class LogDriver {
     private func noteStore() {
         let status = store.status
         if (status.marksFailure == nil) != tookMarks {
-            tookMarks = status.marksFailure == nil
-            if let failure = status.marksFailure {
-                logger.error(
-                    "log.marks can't be written: it would not tell that the log has lost what has come since",
-                    metadata: ["error": "\(failure)"])
-            } else {
-                logger.notice("log.marks is written again", metadata: ["failures": "\(status.marksFailures)"])
-            }
+            tookMarks.toggle()
+            if tellsOfStore { tellOfMarks(status) }
         }
         let takesWrites = status.failure == nil && store.refusal == nil
         guard takesWrites != tookWrites else { return }
         tookWrites = takesWrites
+        guard tellsOfStore else { return }
         if takesWrites {
             logger.notice("the log can be written again")
         } else {
@@ -94,6 +95,16 @@ package final class LogDriver {
             logger.error(
                 "the log can't be written; this node leads nothing that another one can lead until it can",
                 metadata: ["error": "\(reason)"])
+        }
+    }
+
+    private func tellOfMarks(_ status: LogStoreStatus) {
+        if let failure = status.marksFailure {
+            logger.error(
+                "log.marks can't be written: it would not tell that the log has lost what has come since",
+                metadata: ["error": "\(failure)"])
+        } else {
+            logger.notice("log.marks is written again", metadata: ["failures": "\(status.marksFailures)"])
         }
     }
 
@@ -195,7 +206,13 @@ package final class LogDriver {
                 save.group.compact(through: save.snapshotIndex, generation: save.generation)
             }
         case .failure(let error):
-            logger.error("the log can't be written; rooms refuse changes until it can", metadata: ["error": "\(error)"])
+            // A store that takes no writes is told once, whoever meets it first: a save or the next tick.
+            let tookWritesBefore = tookWrites
+            noteStore()
+            if tookWritesBefore, tookWrites {
+                logger.error(
+                    "the log can't be written; rooms refuse changes until it can", metadata: ["error": "\(error)"])
+            }
             for save in begun { save.group.persistFailed(generation: save.generation) }
         }
         pumpLater()

@@ -22,6 +22,9 @@ final class DayReader {
         /// The payload is then empty: its pages are not read.
         case withoutPayload =
             "incarnation, seq, log_index, time, type, recalled, command_high, command_low, sender, NULL"
+        /// In place of the payload the number of its bytes: its pages are not read either.
+        case payloadLength =
+            "incarnation, seq, log_index, time, type, recalled, command_high, command_low, sender, length(payload)"
     }
 
     private struct Scan: Hashable {
@@ -315,6 +318,14 @@ struct RowView {
         switch source {
         case .own(let statement, _): statement.optionalText(8)
         case .block(let block, let number): block.sender(number)
+        }
+    }
+
+    /// The bytes of the payload, in a walk with `.payloadLength`.
+    var payloadLength: Int {
+        switch source {
+        case .own(let statement, _): Int(statement.int64(9))
+        case .block(let block, let number): block.heads.rows[number].payload.count
         }
     }
 

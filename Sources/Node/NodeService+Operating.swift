@@ -71,7 +71,7 @@ extension NodeService {
 
     func slowSessions(limit: Int) async throws(ChatError) -> SessionsView {
         var view = await sessions(.slowSessions(limit: limit))
-        view.sessions.sort { ($1.waitingBytes, $0.session.text) < ($0.waitingBytes, $1.session.text) }
+        view.sessions.sort(by: SessionView.isWorse)
         view.sessions = Array(view.sessions.prefix(limit))
         return view
     }

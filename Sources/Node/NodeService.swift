@@ -187,14 +187,14 @@ struct NodeService: ClusterService {
         try await keys.administrator(bearer: bearer)
     }
 
-    func unreadiness() async -> String? {
-        if plannedStop.sendsAway { return "this node is stopping" }
+    func unreadiness() async -> Unreadiness? {
+        if plannedStop.sendsAway { return Unreadiness("this node is stopping") }
         let listed = system.nodes.first { $0.node == configuration.node }
         let readiness = Readiness(
             storeRefusal: await rooms.unreadiness(), hearsMajority: await membership.hearsMajority(),
             hasUsableClock: !cluster.hasUselessClock(configuration.node), isListed: listed != nil,
             isDraining: listed?.isDraining ?? false)
-        return readiness.refusal
+        return readiness.refusal.map { Unreadiness($0, mayPass: $0 != Readiness.drained) }
     }
 
     func metrics() async -> String {

@@ -232,24 +232,27 @@ extension RoomState {
         incarnation.flatMap { held[MessageID.held($0, index: index).text]?.message }
     }
 
-    /// One page of those that wait, the oldest first. Throws 414 for a cursor that is none.
+    /// One page of those that wait, the oldest first. A cursor is the ID of the last message of a page, so one of another room
+    /// or an invented one is known. Throws 414 for a cursor that is none.
     /// - Parameter limit: at least 1.
     public func heldPage(after cursor: String?, limit: Int) throws(ChatError) -> Page<Message, String> {
         var after: UInt64?
         if let cursor {
-            guard let index = UInt64(cursor, radix: 36) else { throw Self.badCursor }
+            guard case .held(let life, let index)? = MessageID.parse(cursor), life == incarnation else {
+                throw Self.badCursor
+            }
             after = index
         }
         var items: [Message] = []
-        var last: UInt64?
+        var last: HeldTable.Place?
         var next: String?
         held.order.ascend(skipping: { place in after.map { place.index <= $0 } ?? false }) { place in
             if items.count >= max(1, limit) {
-                next = last.map { String($0, radix: 36) }
+                next = last?.id
                 return false
             }
             if let record = held[place.id] { items.append(record.message) }
-            last = place.index
+            last = place
             return true
         }
         return Page(items: items, next: next)

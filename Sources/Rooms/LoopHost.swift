@@ -53,7 +53,9 @@ final class LoopHost {
         loop = context.loop
         self.context = context
         self.checkpointSeconds = checkpointSeconds
-        driver = LogDriver(loop: context.loop, store: store, transport: transport, logger: context.logger)
+        // The driver of the system group tells, which each node has once.
+        driver = LogDriver(
+            loop: context.loop, store: store, transport: transport, logger: context.logger, tellsOfStore: false)
         outbox = Outbox(sink: context.sink)
     }
 

@@ -69,8 +69,8 @@ public protocol ClusterService: OperatingService {
     /// - Throws: 503 while that can't be told.
     func administrator(bearer: String) async throws(ChatError) -> Administrator?
 
-    /// nil when the node serves, else a sentence that says why not yet.
-    func unreadiness() async -> String?
+    /// nil when the node serves.
+    func unreadiness() async -> Unreadiness?
     /// The Prometheus text exposition.
     func metrics() async -> String
 }

@@ -28,11 +28,13 @@ extension RoomExplanation {
             lines.append("The last sync of the log took \(Int64(log.syncMs.rounded())) ms; every ack waits for one.")
         }
         if log.uncommitted > 0 {
-            lines.append("\(Self.count(log.uncommitted, "change")) of this shard wait for the log.")
+            let verb = Self.verb(log.uncommitted, "waits", "wait")
+            lines.append("\(Self.count(log.uncommitted, "change")) of this shard \(verb) for the log.")
         }
         if log.committed > log.applied {
             let waiting = Int64(clamping: log.committed - log.applied)
-            lines.append("\(Self.count(waiting, "committed change")) of this shard wait to be applied.")
+            let verb = Self.verb(waiting, "waits", "wait")
+            lines.append("\(Self.count(waiting, "committed change")) of this shard \(verb) to be applied.")
         }
         return lines
     }
@@ -47,7 +49,10 @@ extension RoomExplanation {
         if state.online == 0, !state.closed { lines.append("Nobody is here.") }
         if state.online > 0, state.online == state.robots { lines.append("Only robots are here.") }
         let away = state.sessions - state.robots - lanes.reduce(0) { $0 + $1.viewers }
-        if away > 0 { lines.append("\(Self.count(away, "session")) are away or just coming: they see nothing now.") }
+        if away > 0 {
+            let verbs = Self.verb(away, "is away or just coming: it sees", "are away or just coming: they see")
+            lines.append("\(Self.count(away, "session")) \(verbs) nothing now.")
+        }
         return lines
     }
 
@@ -58,7 +63,10 @@ extension RoomExplanation {
         let barrage = lanes.reduce(0) { $0 + $1.barrageDropped }
         var lines: [String] = []
         if slow > 0 {
-            lines.append("\(Self.count(slow, "viewer")) read too slowly: \(waiting) bytes wait for them.")
+            let verb = Self.verb(slow, "reads", "read")
+            let bytes = "\(Self.count(waiting, "byte")) \(Self.verb(waiting, "waits", "wait"))"
+            lines.append(
+                "\(Self.count(slow, "viewer")) \(verb) too slowly: \(bytes) for \(Self.verb(slow, "it", "them")).")
         }
         if messages + barrage > 0 {
             lines.append(
@@ -97,8 +105,9 @@ extension RoomExplanation {
             lines.append("The viewer budget has left out \(Self.count(state.messagesDropped, "message")).")
         }
         if state.barrageDropped > 0 {
-            lines.append(
-                "Barrage is sampled: \(state.barrageShown) items were shown and \(state.barrageDropped) left out.")
+            let shown =
+                "\(Self.count(state.barrageShown, "item")) \(Self.verb(state.barrageShown, "was", "were")) shown"
+            lines.append("Barrage is sampled: \(shown) and \(state.barrageDropped) left out.")
         }
         return lines
     }
@@ -106,4 +115,6 @@ extension RoomExplanation {
     private static func count(_ number: Int64, _ noun: String) -> String {
         "\(number) \(noun)\(number == 1 ? "" : "s")"
     }
+
+    private static func verb(_ number: Int64, _ one: String, _ many: String) -> String { number == 1 ? one : many }
 }

@@ -15,8 +15,10 @@ extension Routes {
             summary: "Whether this node serves; 503 says why not. Shards without a leader: GET /v1/cluster/health.",
             answer: .json(StatusAnswer.self), needsAuthorization: false, refusals: [.unavailable]
         ) { _, service throws(ChatError) in
-            if let reason = await service.unreadiness() {
-                throw ChatError(.unavailable, reason, retryAfterMs: notReadyRetryMilliseconds)
+            if let unreadiness = await service.unreadiness() {
+                throw ChatError(
+                    .unavailable, unreadiness.reason,
+                    retryAfterMs: unreadiness.mayPass ? notReadyRetryMilliseconds : nil)
             }
             return APIResponse(StatusAnswer(status: "ready"))
         },

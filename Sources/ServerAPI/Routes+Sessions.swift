@@ -26,6 +26,9 @@ extension Routes {
                 }
                 return APIResponse(try await service.slowSessions(limit: limit))
             }
+            if let after, SessionID(after)?.isWellFormed != true {
+                throw ChatError(.badParameter, "after is not a cursor of an earlier answer", field: "after")
+            }
             return APIResponse(try await service.sessions(after: after, limit: limit))
         },
         Route(

@@ -23,6 +23,14 @@ public struct Losses: Sendable, Hashable {
     /// Whether there is nothing that the client must be told before anything newer.
     public var isEmpty: Bool { rooms.isEmpty }
 
+    /// How many messages and barrage items that is. A range that was widened counts as a whole.
+    public var count: Int {
+        rooms.reduce(0) { sum, room in
+            let seqs = room.ranges.reduce(0) { $0 + Int(clamping: $1.upperBound - $1.lowerBound) + 1 }
+            return sum + seqs + room.unkept + room.barrage
+        }
+    }
+
     public mutating func note(_ frame: some QueuedFrame) {
         guard let room = frame.room else { return }
         switch frame.traffic {

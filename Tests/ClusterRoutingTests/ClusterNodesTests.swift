@@ -2,6 +2,7 @@ import ChatModel
 import RoomProtocol
 import SystemGroupHost
 import Testing
+import WaitTestKit
 import Wire
 
 @testable import ClusterRouting
@@ -27,12 +28,14 @@ import Wire
         }
         nodes.note(leader, isReached: true)
         async let refused = nodes.forward(command, "k", to: leader)
-        while !nodes.questions.end(1, .failure(ChatError(.unavailable, "no", field: "leader"))) { await Task.yield() }
+        try await poll("the first question") {
+            nodes.questions.end(1, .failure(ChatError(.unavailable, "no", field: "leader")))
+        }
         guard case .refused(let error) = await refused, error.field == "leader" else {
             return #expect(Bool(false), "it has said so")
         }
         async let lost = nodes.forward(command, "k", to: leader)
-        while !nodes.questions.onNodeLost(leader) { await Task.yield() }
+        try await poll("the second question") { nodes.questions.onNodeLost(leader) }
         guard case .unanswered = await lost else { return #expect(Bool(false), "it has said nothing") }
     }
 }

@@ -1,6 +1,7 @@
 import ChatModel
 import RoomProtocol
 import Testing
+import WaitTestKit
 
 @testable import ClusterRouting
 
@@ -21,9 +22,10 @@ import Testing
         #expect(await nodes.sum(.endSessions(of: user), ofEvery: [here, other]).count == 2)
         nodes.note(other, isReached: true)
         // The question is under way then, and the only one.
-        while !nodes.questions.end(1, .success(.count(1))) { await Task.yield() }
+        try await poll("the question") { nodes.questions.end(1, .success(.count(1))) }
         nodes.note(other, isReached: false)
         nodes.note(other, isReached: true)
+        // Nothing comes that could be waited for. A second question would be asked by a task that is there already.
         for _ in 0..<1_000 { await Task.yield() }
         #expect(!nodes.questions.end(2, .success(.count(0))), "it has answered")
     }
@@ -33,11 +35,14 @@ import Testing
         nodes.use { _ in .success(.count(0)) }
         _ = await nodes.sum(.endSessions(of: user), ofEvery: [here, other])
         nodes.note(other, isReached: true)
-        while !nodes.questions.end(1, .failure(ChatError(.unavailable, "it went away"))) { await Task.yield() }
+        try await poll("the question") {
+            nodes.questions.end(1, .failure(ChatError(.unavailable, "it went away")))
+        }
         // It is owed again as soon as the failure is noted.
-        while !nodes.questions.end(2, .success(.count(1))) {
+        try await poll("the question again") {
+            if nodes.questions.end(2, .success(.count(1))) { return true }
             nodes.note(other, isReached: true)
-            await Task.yield()
+            return false
         }
     }
 

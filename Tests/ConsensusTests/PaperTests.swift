@@ -306,7 +306,11 @@ import Testing
         }
         let sent = cluster.underWay(from: "a", to: "b")
         #expect(sent.count == 1)
-        if case .append(_, _, _, let entries)? = sent.first { #expect(entries.map(\.payload) == [[1], [2], [3]]) }
+        guard case .append(_, _, _, let entries)? = sent.first else {
+            Issue.record("no append: \(sent)")
+            return
+        }
+        #expect(entries.map(\.payload) == [[1], [2], [3]])
     }
 
     @Test func `the leader may commit before its own disk has written (10_2_1)`() throws {

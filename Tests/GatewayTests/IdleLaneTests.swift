@@ -170,6 +170,8 @@ import Wire
             try await poll("the connection to be slow") { await slow() == 1 }
             let waitingBytes = await lane.loop.run { lane.value.connections.values.map(\.waitingBytes) }
             #expect(waitingBytes == [0])
+            let lost = await lane.loop.run { lane.value.slowSessions().map(\.lost) }
+            #expect(lost == [5])
             // Bytes that the socket has are not enough.
             await lane.loop.run { for session in lane.value.sessions.values { _ = session.state.losses.take() } }
             try await poll("the connection to be slow no more") { await slow() == 0 }

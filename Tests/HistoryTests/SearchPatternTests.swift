@@ -1,5 +1,8 @@
-import History
+import ChatModel
+import StorageTestKit
 import Testing
+
+@testable import History
 
 @Suite struct SearchPatternTests {
     private func finds(_ wanted: String, _ text: String) throws -> Bool {
@@ -14,6 +17,7 @@ import Testing
             ("άνθρωποσ", "Άνθρωπος"),
             ("the", "over there"), ("2024", "on 2024-05-01"), ("ｈｅｌｌｏ", "hello"), ("don", "don't"),
             ("สวัส", "สวัสดี"), ("istanbul", "İstanbul"),
+            ("Ⅷ", "ⅷ"), ("ⅷ", "Henry Ⅷ"),
         ])
     func beginnings(_ wanted: String, _ text: String) throws {
         #expect(try finds(wanted, text))
@@ -52,6 +56,64 @@ import Testing
         ] {
             #expect(try finds(letter, parts) && finds(parts, letter), "\(letter)")
         }
+    }
+
+    /// Compares as the rules say it, character by character, for the few characters that `plain` knows.
+    private func fitsPlainly(_ wanted: String, _ text: String) -> Bool {
+        func parts(_ text: String) -> [String] {
+            var parts = [""]
+            for scalar in text.unicodeScalars where scalar != "\u{200B}" {
+                let isWord = scalar.isASCII && scalar != " "
+                let isSeparate = scalar == " " || scalar == "。"
+                let last = parts.last?.unicodeScalars.last
+                if isSeparate || last.map({ $0.isASCII != isWord }) == true { parts.append("") }
+                if !isSeparate { parts[parts.count - 1].unicodeScalars.append(scalar) }
+            }
+            return parts.filter { !$0.isEmpty }
+        }
+        let there = parts(text).map { Array($0.unicodeScalars) }
+        return parts(wanted).map { Array($0.unicodeScalars) }.allSatisfy { part in
+            there.contains { other in
+                guard other.count >= part.count else { return false }
+                if part[0].isASCII { return other.starts(with: part) }
+                return (0...(other.count - part.count)).contains { other[$0...].starts(with: part) }
+            }
+        }
+    }
+
+    @Test(
+        "a pattern fits where a plain comparison says so, also when few characters come again and again",
+        arguments: 1...UInt64(20))
+    func plain(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        func text(_ count: Int) -> String {
+            let all = seed % 2 == 0 ? ["小", "白"] : ["小", "白", "小", "白", "小白小", "a", "ab", " ", "。", "\u{200B}"]
+            return (0..<count).compactMap { _ in all.randomElement(using: &random) }.joined()
+        }
+        var fits = 0
+        for _ in 0..<500 {
+            let (wanted, other) = (text(.random(in: 1...7, using: &random)), text(.random(in: 0...40, using: &random)))
+            guard let pattern = SearchPattern(wanted) else { continue }
+            let isExpected = fitsPlainly(wanted, other)
+            if isExpected { fits += 1 }
+            #expect(pattern.matches(other) == isExpected, "seed \(seed): \(wanted) in \(other)")
+        }
+        #expect((20...480).contains(fits), "seed \(seed): \(fits)")
+    }
+
+    @Test("an index is asked for the first characters of a long run, for few of all runs, and for each question once")
+    func phrases() throws {
+        func terms(_ text: String) throws -> [Int] {
+            try #require(SearchPattern(text)).index(Incarnation(1)).runs.map {
+                $0.split(separator: IndexTokenizer.separator).count
+            }
+        }
+        #expect(try terms("小白") == [2])
+        #expect(try terms(String(repeating: "白", count: 63)) == [4])
+        #expect(try terms("白白白白白 白白白白白白 小白") == [4, 2])
+        #expect(try terms("小白小白 白小白小 小小白 白 黑") == [4, 4, 1, 1, 1])
+        let words = try #require(SearchPattern("a abc ab")).index(Incarnation(1)).words
+        #expect(words == ["1.abc", "1.ab", "1.a"])
     }
 
     @Test("any bytes are cut, and a long text costs no more than its length")

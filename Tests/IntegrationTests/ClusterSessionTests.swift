@@ -38,9 +38,17 @@ extension IntegrationTests.ClusterTests {
                 seq = try #require(try await watcher.message("by wanda \(turn)").seq)
                 holder = newer
             }
-            // Longer than the grace, after which those that have given it away see to its end: the wait shows that no
-            // exit comes of that.
-            try await Task.sleep(for: .seconds(TestCluster.graceSeconds + 2))
+            // After the grace those that have given it away see to its end, and look for that once a second. On each of
+            // them another one begins its grace more than a look later, and leaves: an exit of this one would have come.
+            let given = try await watcher.send(room, "given away").time
+            try await poll("the nodes' next look") {
+                try await watcher.send(room, "later").time >= given.adding(milliseconds: 1_500)
+            }
+            let names = ["late1", "late2", "late3"]
+            for (name, node) in zip(names, [leader, follower, other]) {
+                try await TestClient.entered(node, name, room).drop()
+            }
+            for name in names { try await watcher.notification(.exit, of: name) }
             try await watcher.send(room, "end")
             try await holder.message("end")
             try await watcher.message("end")

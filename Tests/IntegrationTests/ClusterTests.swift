@@ -106,6 +106,7 @@ extension IntegrationTests.ClusterTests {
         /// Pings until the task is cancelled or the connection ends.
         private static func keepAsking(_ client: TestClient) async {
             while !Task.isCancelled, (try? await client.ask(.ping).get()) != nil {
+                // The tick of that clock; nothing is waited for.
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }

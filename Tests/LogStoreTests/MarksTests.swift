@@ -183,10 +183,8 @@ import WaitTestKit
     }
 
     private func reach(_ text: String) async throws {
-        try await withDeadline("marks with '\(text)'") { [directory] in
-            while !String(decoding: try directory.bytes("log.marks"), as: UTF8.self).contains(text) {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+        try await poll("marks with '\(text)'") {
+            String(decoding: try directory.bytes("log.marks"), as: UTF8.self).contains(text)
         }
     }
 

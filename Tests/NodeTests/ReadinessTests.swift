@@ -18,7 +18,10 @@ import Wire
     @Test func `each of the five makes it not serve, and the store's own sentence goes first`() {
         var node = serving
         node.isDraining = true
-        #expect(node.refusal == "this node is being drained")
+        #expect(node.refusal == Readiness.drained)
+        for words in ["this node is being drained", "remove it", "readmit it", "an empty directory"] {
+            #expect(Readiness.drained.contains(words))
+        }
         node.isListed = false
         #expect(node.refusal == "the cluster has not taken this node in yet")
         node.hasUsableClock = false

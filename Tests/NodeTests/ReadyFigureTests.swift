@@ -1,5 +1,6 @@
 import Telemetry
 import Testing
+import WaitTestKit
 
 @testable import Node
 
@@ -18,7 +19,8 @@ import Testing
         #expect(shown == "chatroom_ready 0")
     }
 
-    @Test func `a node that does not answer in time is not ready, and is asked anew when it has answered`() async {
+    @Test func `a node that does not answer in time is not ready, and is asked anew when it has answered`() async throws
+    {
         let ready = ReadyFigure(in: metrics, within: .milliseconds(1))
         let (gates, gate) = AsyncStream.makeStream(of: Void.self)
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
@@ -35,13 +37,10 @@ import Testing
         #expect(shown == "chatroom_ready 0")
         gate.finish()
         for await _ in ends {}
-        while await isStillZero(ready) { await Task.yield() }
-        #expect(shown == "chatroom_ready 1")
-    }
-
-    /// The first question ends a moment after its answer.
-    private func isStillZero(_ ready: ReadyFigure) async -> Bool {
-        await ready.update { true }
-        return shown == "chatroom_ready 0"
+        // The first question ends a moment after its answer.
+        try await poll("an answer to another question") {
+            await ready.update { true }
+            return shown == "chatroom_ready 1"
+        }
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import RoomProtocol
 import Synchronization
 import Testing
+import WaitTestKit
 
 @testable import Node
 
@@ -77,9 +78,7 @@ import Testing
         pair.isCut.withLock { $0 = true }
         let node = pair.node("a", path: path)
         #expect(await Self.take(60, at: node) == nil)
-        for _ in 0..<1_000 where !FileManager.default.fileExists(atPath: path) {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await poll("the file of the first day") { FileManager.default.fileExists(atPath: path) }
         pair.time.withLock { $0 = $0.adding(milliseconds: Timestamp.millisecondsPerDay) }
         // The other node asks before it knows of the day, and has counted nothing.
         _ = node.hear(UploadUse(user: Self.ann, day: 20_000, counts: [:]))

@@ -293,7 +293,9 @@ import Testing
             after = page.next
         } while after != nil
         #expect(listed == ids)
-        #expect(throws: ChatError.self) { try it.state.heldPage(after: "?", limit: 1) }
+        for cursor in ["?", "", "nonsense", "zz", "2.1", ids[0] + "0.0"] {
+            #expect(throws: ChatError.self, "\(cursor)") { try it.state.heldPage(after: cursor, limit: 1) }
+        }
         Self.decide(&it, ids[500], false)
         let last = try Self.held(&it, HoldPolicy(seconds: 60, onExpiry: .allow))
         #expect(Self.send(&it).code == .rejected)

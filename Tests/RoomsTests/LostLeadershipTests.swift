@@ -154,7 +154,10 @@ import Wire
     @Test func `of two recalls of one message both are answered when the leader can't do either`() async throws {
         try await withLeader { cluster, node, room in
             let text = CommandBody.post(MessageDraft(body: .text("oops")))
-            guard case .posted(let messageID, _, _, _, _) = try await cluster.perform(text, in: room) else { return }
+            guard case .posted(let messageID, _, _, _, _) = try await cluster.perform(text, in: room) else {
+                Issue.record("not posted")
+                return
+            }
             let serving = try await leader(cluster)
             cluster.link.setCut(serving.id, true)
             let calls = serving.calls

@@ -92,7 +92,10 @@ struct RoomRaceTests {
                 Self.kick(hosted, "eve"), hosted.enter("eve", session: "other"),
                 hosted.send("eve", session: "other", "hello again"))
             #expect(answers.map(Self.code) == [nil, nil, nil])
-            guard case .success(.enter(let entered)) = answers[1] else { return }
+            guard case .success(.enter(let entered)) = answers[1] else {
+                Issue.record("not answered")
+                return
+            }
             #expect(entered.seq == 1, "the kick is before it")
             #expect(try await hosted.calls.member(user("eve"), of: HostedRooms.room).online)
             #expect(try await hosted.history().map(\.body.type) == [.notification, .text])
@@ -173,7 +176,10 @@ struct RoomRaceTests {
         try await HostedRooms.run(try TemporaryDirectory()) { hosted in
             try await hosted.createRoom()
             try await hosted.ask(hosted.enter("owner"), hosted.enter("ann"), hosted.enter("eve"))
-            guard case .success(.send(let sent)) = try await hosted.ask(hosted.send("ann", "oops"))[0] else { return }
+            guard case .success(.send(let sent)) = try await hosted.ask(hosted.send("ann", "oops"))[0] else {
+                Issue.record("not answered")
+                return
+            }
             func recall(_ name: String) throws -> RoomRequest {
                 let request = RecallRequest(room: HostedRooms.room, messageID: sent.messageID)
                 return try hosted.call(name, .operation(.recall(request)))
@@ -185,6 +191,7 @@ struct RoomRaceTests {
             #expect(kept.first?.isRecalled == true && Self.events(kept) == [.recalled])
             // An app server's call waits for a client's too.
             guard case .success(.send(let second)) = try await hosted.ask(hosted.send("ann", "oops 2"))[0] else {
+                Issue.record("not answered")
                 return
             }
             let request = RecallRequest(room: HostedRooms.room, messageID: second.messageID)
@@ -204,7 +211,10 @@ struct RoomRaceTests {
             }
             let answers = try await hosted.ask(
                 update(ProfileChanges(nick: "Ann")), update(ProfileChanges(avatar: "https://a")))
-            guard case .success(.updateMe(let last)) = answers[1] else { return }
+            guard case .success(.updateMe(let last)) = answers[1] else {
+                Issue.record("not answered")
+                return
+            }
             #expect(last.member.profile == Profile(nick: "Ann", avatar: "https://a"))
             let shown = try await hosted.calls.member(user("ann"), of: HostedRooms.room).profile
             #expect(shown == Profile(nick: "Ann", avatar: "https://a"))

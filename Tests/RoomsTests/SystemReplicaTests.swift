@@ -144,11 +144,15 @@ private final class SystemNode: Sendable {
         let isOver = Mutex(false)
         let handOvers = HandOvers()
         let handing = Task {
+            var last = await all[0].system.status().term
             while !isOver.withLock({ $0 }) {
-                let before = await all[0].system.status().term
                 for node in all { await node.system.transferLeadership() }
+                // The pace at which it goes on, so that there are changes between; nothing is waited for. One that takes
+                // longer is counted later.
                 try await Task.sleep(for: .milliseconds(100))
-                if await all[0].system.status().term > before { handOvers.count.withLock { $0 += 1 } }
+                let term = await all[0].system.status().term
+                if term > last { handOvers.count.withLock { $0 += 1 } }
+                last = term
             }
         }
         var failures: [String] = []

@@ -108,6 +108,7 @@ import Testing
                 + Self.create
             for byte in text.utf8 {
                 socket.send(String(decoding: [byte], as: UTF8.self))
+                // So that the server reads most of them apart; nothing is waited for.
                 try await Task.sleep(for: .milliseconds(1))
             }
             #expect(await socket.text(until: "").hasPrefix("HTTP/1.1 200 "))

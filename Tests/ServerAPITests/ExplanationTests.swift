@@ -37,15 +37,26 @@ import Wire
         ({ $0.log.leader = nil }, "Nobody leads shard 0"), ({ $0.log.isFailing = true }, "can't write to its disk"),
         ({ $0.log.isOverloaded = true }, "can't keep up with history"),
         ({ $0.log.syncMs = RoomExplanation.slowSyncMs }, "took 50 ms"),
-        ({ $0.log.uncommitted = 1 }, "1 change of this shard"), ({ $0.log.committed = 7 }, "7 committed changes"),
+        ({ $0.log.uncommitted = 1 }, "1 change of this shard waits for the log."),
+        ({ $0.log.uncommitted = 2 }, "2 changes of this shard wait for the log."),
+        ({ $0.log.committed = 1 }, "1 committed change of this shard waits to be applied."),
+        ({ $0.log.committed = 7 }, "7 committed changes of this shard wait to be applied."),
         ({ $0.state?.closed = true }, "is closed"), ({ $0.state?.muted = true }, "is muted"),
         ({ $0.state?.slowModeSeconds = 5 }, "one message in 5 s"), ({ $0.state?.robots = 2 }, "Only robots"),
-        ({ $0.state?.online = 0 }, "Nobody is here."), ({ $0.state?.sessions = 5 }, "3 sessions are away"),
+        ({ $0.state?.online = 0 }, "Nobody is here."),
+        ({ $0.state?.sessions = 3 }, "1 session is away or just coming: it sees nothing now."),
+        ({ $0.state?.sessions = 5 }, "3 sessions are away or just coming: they see nothing now."),
         (
             {
                 $0.lanes[0].slow = 1
                 $0.lanes[0].waitingBytes = 300
-            }, "1 viewer read too slowly: 300 bytes"
+            }, "1 viewer reads too slowly: 300 bytes wait for it."
+        ),
+        (
+            {
+                $0.lanes[0].slow = 2
+                $0.lanes[0].waitingBytes = 1
+            }, "2 viewers read too slowly: 1 byte waits for them."
         ),
         ({ $0.lanes[0].messagesDropped = 4 }, "not given 4 messages and 0 barrage items"),
     ]
@@ -68,6 +79,11 @@ import Wire
         #expect(explanation { $0.state?.online = 1001 }.contains { $0.contains("digest") })
         #expect(explanation { $0.state?.online = 1001 }.contains { $0.contains("told by gap") })
         #expect(explanation { $0.state?.barrageDropped = 3 }.contains { $0.contains("3 left out") })
+        #expect(
+            explanation {
+                $0.state?.barrageShown = 1
+                $0.state?.barrageDropped = 3
+            }.contains { $0.contains("1 item was shown") })
         #expect(explanation { $0.state?.messagesDropped = 1 }.contains { $0.contains("has left out 1 message.") })
     }
 

@@ -41,7 +41,7 @@ final class FakeCluster: ClusterService {
         var callKeys: [CallKey?] = []
         /// Thrown by every call when set.
         var failure: ChatError?
-        var unreadiness: String?
+        var unreadiness: Unreadiness?
         /// What commands answer instead of what follows from them.
         var result: CommandResult?
         var audited: [AuditItem] = []
@@ -72,7 +72,9 @@ final class FakeCluster: ClusterService {
 
     func answer(with result: CommandResult) { state.withLock { $0.result = result } }
 
-    func become(unready reason: String?) { state.withLock { $0.unreadiness = reason } }
+    func become(unready reason: String, mayPass: Bool = true) {
+        state.withLock { $0.unreadiness = Unreadiness(reason, mayPass: mayPass) }
+    }
 
     var callKeys: [CallKey?] { state.withLock { $0.callKeys } }
 
@@ -273,7 +275,7 @@ final class FakeCluster: ClusterService {
         }
     }
 
-    func unreadiness() async -> String? { state.withLock { $0.unreadiness } }
+    func unreadiness() async -> Unreadiness? { state.withLock { $0.unreadiness } }
 
     func metrics() async -> String { "chatroom_sessions 3\n" }
 }

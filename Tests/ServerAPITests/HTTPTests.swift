@@ -71,6 +71,11 @@ import Testing
             #expect(waiting.status == 503)
             #expect(waiting.error?["message"]?.text == "shard 3 has no leader")
             #expect(waiting.headers["retry-after"] == "1")
+            cluster.become(unready: "this node is being drained", mayPass: false)
+            let drained = try await client.call("GET", "/readyz", bearer: nil)
+            #expect(drained.status == 503)
+            #expect(drained.error?["message"]?.text == "this node is being drained")
+            #expect(drained.headers["retry-after"] == nil)
             #expect(try await client.call("GET", "/healthz", bearer: nil).status == 200)
         }
     }

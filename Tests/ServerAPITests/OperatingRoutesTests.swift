@@ -114,6 +114,20 @@ import Wire
         }
     }
 
+    @Test func `sessions go on behind the ID of a session, and behind nothing else`() async throws {
+        try await withServer { client, cluster in
+            let secret = String(repeating: "aZ0_", count: SessionID.secretBytes / 4)
+            #expect(try await client.call("GET", "/v1/sessions?after=\(secret)-n1").status == 200)
+            let calls = cluster.calls
+            for cursor in ["nonsense", "s", secret, "\(secret)-", "\(secret)1-n1", "\(secret.dropLast())!-n1"] {
+                let refused = try await client.call("GET", "/v1/sessions?after=\(cursor)")
+                #expect(refused.status == 400 && refused.error?["field"]?.text == "after", "\(cursor)")
+                #expect(refused.error?["code"]?.integer == 414, "\(cursor)")
+            }
+            #expect(cluster.calls == calls)
+        }
+    }
+
     @Test func `nodes are drained and removed, shards handed over, and all of it copied, once per key`() async throws {
         try await withServer { client, cluster in
             #expect(try await client.call("POST", "/v1/cluster/nodes/n2/drain").status == 200)

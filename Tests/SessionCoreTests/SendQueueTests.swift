@@ -30,6 +30,19 @@ struct TestFrame: QueuedFrame, Equatable {
 }
 
 struct SendQueueTests {
+    @Test func `losses are counted over all rooms until they are told`() throws {
+        var losses = Losses()
+        let (one, other) = (try #require(RoomID("one")), try #require(RoomID("other")))
+        losses.note(room: one, keptSeqs: 1...5, unkept: 2, barrage: 3)
+        losses.note(room: one, keptSeqs: 9...9, unkept: 0, barrage: 0)
+        losses.note(room: other, keptSeqs: nil, unkept: 0, barrage: 7)
+        #expect(losses.count == 18)
+        losses.forget(other)
+        #expect(losses.count == 11)
+        _ = losses.take()
+        #expect(losses.count == 0)
+    }
+
     private func drain(_ queue: inout SendQueue<TestFrame>) -> [String] {
         var names: [String] = []
         while let frame = queue.popFirst() { names.append(frame.name) }

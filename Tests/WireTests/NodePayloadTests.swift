@@ -318,7 +318,10 @@ import Wire
         let shared = SharedBody(json: [1], protobuf: nil)
         let reference = BodyReference(shared, name: BodyName(life: 1, number: 2))
         let session = try #require(SessionID("s"))
-        guard case .frame(let frame) = frame(1) else { return }
+        guard case .frame(let frame) = frame(1) else {
+            Issue.record("no frame")
+            return
+        }
         var publication = try publication([])
         publication.outputs = [.shared(.frameFor([session], frame), reference)]
         let payload = try #require(NodePayload.payloads(of: .publications([publication])).first)

@@ -289,7 +289,7 @@ extension Samples {
         var lane = LaneFigures(node: node(), lane: int64())
         lane.waitingBytes = int64()
         var session = SessionView(session: session(), user: user(), node: node())
-        (session.rooms, session.device) = (list { $0.room() }, any(Device.self))
+        (session.rooms, session.device, session.lost) = (list { $0.room() }, any(Device.self), int64())
         let audit = auditItem()
         let shard = ShardView(
             shard: ShardID(UInt16(int(0...65_535))), leader: maybe { $0.node() }, replicas: list { $0.node() },

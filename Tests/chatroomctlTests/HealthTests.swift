@@ -36,4 +36,10 @@ import Testing
         #expect(failure.code == .refused)
         #expect(failure.message == "n2 (127.0.0.1:7402) does not serve yet: reason 2")
     }
+
+    @Test func `a node that stays so does not serve, and nobody is told to wait`() throws {
+        let report = HealthCommand.Report(alive: true, ready: false, reason: "drained", mayPass: false)
+        let failure = try #require(HealthCommand.verdict([(ClusterFile.Node(id: "n2", api: "h:1"), report)]))
+        #expect(failure.message == "n2 (h:1) does not serve: drained")
+    }
 }

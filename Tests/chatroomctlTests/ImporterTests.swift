@@ -209,7 +209,10 @@ import Testing
         ]
         #expect(await take(lines, &importer) == nil)
         #expect(importer.figures.imported == 1 && importer.figures.skipped == 1)
-        #expect(cluster.calls == ["GET /v1/rooms/other", "POST /v1/rooms/other/import"])
+        #expect(
+            cluster.calls == [
+                "GET /v1/rooms/other", "GET /v1/rooms/other/messages?order=DESC&limit=1", "POST /v1/rooms/other/import",
+            ])
     }
 
     @Test func `lines that were brought before only say which room it is`() async throws {
@@ -219,7 +222,11 @@ import Testing
         importer.pass(Array(message("a").utf8))
         importer.pass(Array("x".utf8))
         #expect(await take([message("b")], &importer) == nil)
-        #expect(cluster.calls == ["GET /v1/rooms/r", "POST /v1/rooms/r/import", "POST /v1/rooms/r/close"])
+        #expect(
+            cluster.calls == [
+                "GET /v1/rooms/r", "GET /v1/rooms/r/messages?order=DESC&limit=1", "POST /v1/rooms/r/import",
+                "POST /v1/rooms/r/close",
+            ])
     }
 
     @Test func `a call is repeated under its key while it may pass, and the keys are those of lines and room`()
@@ -233,16 +240,41 @@ import Testing
             cluster.state.withLock {
                 $0.createdAt = createdAt
                 $0.first = [
-                    .success(HTTPAnswer(200, #"{"createdAt":\#(createdAt)}"#)), .success(unavailable), .failure(lost),
+                    .success(HTTPAnswer(200, #"{"createdAt":\#(createdAt)}"#)),
+                    .success(HTTPAnswer(200, #"{"messages":[]}"#)), .success(unavailable), .failure(lost),
                 ]
             }
             var importer = importer(cluster)
             #expect(await take([message("a")], &importer) == nil)
-            #expect(cluster.calls.count == 4 && cluster.state.withLock { $0.kept } == ["a"])
+            #expect(cluster.calls.count == 5 && cluster.state.withLock { $0.kept } == ["a"])
             keys.append(cluster.state.withLock { $0.keys })
         }
         #expect(keys[0].count == 1 && keys[0][0].utf8.count <= 64)
         #expect(keys[0] == keys[1] && keys[0] != keys[2])
+    }
+
+    /// The server answers a repeated call as the first time.
+    @Test func `messages that an earlier run has brought are counted apart from those that are new`() async throws {
+        let cluster = Cluster()
+        cluster.state.withLock {
+            $0.first = [
+                .success(HTTPAnswer(200, #"{"createdAt":5}"#)),
+                .success(HTTPAnswer(200, #"{"messages":[{"seq":100}]}"#)),
+                .success(HTTPAnswer(200, #"{"imported":100,"skipped":0,"seq":100}"#)),
+                .success(HTTPAnswer(200, #"{"imported":50,"skipped":3,"seq":150}"#)),
+            ]
+        }
+        var importer = importer(cluster)
+        #expect(await take((1...153).map { message("t\($0)") }, &importer) == nil)
+        var expected = Importer.Figures()
+        (expected.imported, expected.present, expected.skipped) = (50, 100, 3)
+        #expect(importer.figures == expected)
+        #expect(cluster.calls.count == 4)
+        #expect(
+            ImportCommand.summary(importer.figures)
+                == "imported 50 messages, 0 rooms, 0 members; 100 messages were there already; skipped 3 messages")
+        (expected.imported, expected.present, expected.skipped, expected.rooms) = (1, 0, 0, 1)
+        #expect(ImportCommand.summary(expected) == "imported 1 message, 1 room, 0 members; skipped 0 messages")
     }
 
     @Test func `a server that is never there is not waited for, one that stays away is given up`() async throws {

@@ -24,6 +24,57 @@ import Testing
         #expect(table.lines() == ["A  C", "1  3"])
     }
 
+    @Test func `a table that is too wide goes on below each row, and what people copy is whole`() {
+        let id = String(repeating: "s", count: 60)
+        var table = Table(["ID", "USER", "FROM", "NOTE"], uncut: ["ID"])
+        table.add([id, "ann", "here", "a note"])
+        table.add(["t", "bob", "", ""])
+        #expect(
+            table.lines(within: 79) == [
+                "ID" + String(repeating: " ", count: 60) + "USER  FROM", "    NOTE", id + "  ann   here", "    a note",
+                "t" + String(repeating: " ", count: 61) + "bob",
+            ])
+        #expect(table.lines(within: 80) == table.lines())
+        #expect(table.lines().count == 3)
+    }
+
+    @Test func `sessions and the audit fit 80 columns, and IDs are whole`() throws {
+        let session = String(repeating: "a", count: 36) + "-n1"
+        let sessions = try JSONTree(
+            parsing: Data(
+                #"{"sessions":[{"session":"\#(session)","user":"ann","device":"WEB","connected":true,"address":"127.0.0.1","startedAt":1,"slow":true,"waitingBytes":0,"lost":12,"rooms":["live","other"]}]}"#
+                    .utf8))
+        let path = "/v1/rooms/live/messages/2-7/recall"
+        let audit = try JSONTree(
+            parsing: Data(
+                #"{"items":[{"time":1,"administrator":"ops","address":"127.0.0.1","node":"n1","method":"POST","path":"\#(path)","status":200}]}"#
+                    .utf8))
+        for (lines, id) in [
+            (SessionText.lines(sessions, within: 80), session), (AuditCommand.lines(audit, within: 80), path),
+        ] {
+            #expect(lines.count == 4 && lines.allSatisfy { DisplayText.width($0) <= 80 })
+            #expect(lines.contains { $0.contains(id) })
+        }
+        #expect(SessionText.lines(sessions, within: 80)[1].contains("LOST"))
+        #expect(SessionText.lines(sessions, within: nil).count == 2)
+    }
+
+    @Test func `a node is drained when no shard has a replica there`() throws {
+        let node = try JSONTree(parsing: Data(#"{"id":"n4","alive":true,"draining":true}"#.utf8))
+        let gone = try JSONTree(parsing: Data(#"{"id":"n4","alive":false,"draining":true}"#.utf8))
+        let shards = try JSONTree(parsing: Data(#"{"shards":[{"shard":0,"replicas":["n1"]}]}"#.utf8))
+        #expect(NodeText.state(of: node, holders: ["n1", "n4"]) == "draining")
+        #expect(NodeText.state(of: node, holders: nil) == "draining")
+        #expect(NodeText.state(of: node, holders: NodeText.holders(shards)) == "drained")
+        #expect(NodeText.state(of: gone, holders: NodeText.holders(shards)) == "drained, silent")
+        #expect(NodeText.holders(try JSONTree(parsing: Data(#"{"shards":[]}"#.utf8))) == nil)
+    }
+
+    @Test func `one thing has no plural`() {
+        #expect(DisplayText.count(1, "session") == "1 session")
+        #expect([0, 2].map { DisplayText.count($0, "session") } == ["0 sessions", "2 sessions"])
+    }
+
     @Test(arguments: [
         ("abc", 3), ("\u{5B89}", 2), ("\u{1F600}", 2), ("e\u{301}", 1), ("\u{FF21}", 2), ("\u{AC00}", 2), ("", 0),
         ("\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F466}", 2),

@@ -9,7 +9,9 @@ import Testing
     private static func tree(_ json: String) throws -> JSONTree { try JSONTree(parsing: Data(json.utf8)) }
 
     /// A cluster of n1 to n3 and 128 shards.
-    private static func look(applied: [Int: Int] = [:], leaderless: Int? = nil, dead: String? = nil) throws -> TopText {
+    private static func look(
+        applied: [Int: Int] = [:], leaderless: Int? = nil, dead: String? = nil, isDeadListed: Bool = true
+    ) throws -> TopText {
         let shards = (0..<128).map { shard in
             let leader = shard == leaderless ? "" : #""leader":"n1","#
             let replicas = shard < 100 ? #"["n1","n2","n3"]"# : #"["n1","n2"]"#
@@ -18,8 +20,9 @@ import Testing
         let nodes = ["n1", "n2", "n3"].map {
             #"{"id":"\#($0)","alive":\#($0 != dead),"state":"alive","startedAt":1795786951977,"leads":43}"#
         }
+        let missing = isDeadListed ? dead.map { #""\#($0)""# } ?? "" : ""
         return TopText(
-            stats: try tree(#"{"time":1795787071977,"sessions":300}"#),
+            stats: try tree(#"{"time":1795787071977,"sessions":300,"missing":[\#(missing)]}"#),
             nodes: try tree(#"{"nodes":[\#(nodes.joined(separator: ","))]}"#),
             shards: try tree(#"{"shards":[\#(shards.joined(separator: ","))]}"#),
             figures: try tree(
@@ -62,6 +65,21 @@ import Testing
         #expect(lines[header + 1].hasPrefix("110    none"))
         #expect(lines[header + 2].hasPrefix("0 "))
         #expect(!lines.contains { $0.hasPrefix("101 ") })
+    }
+
+    @Test func `a node that was removed is shown no more, though gossip still knows it`() throws {
+        let lines = try Self.look(dead: "n3", isDeadListed: false).lines(since: nil)
+        #expect(lines[3].hasPrefix("n1") && lines[4].hasPrefix("n2") && lines[5] == "")
+    }
+
+    @Test func `a node that is being emptied says so, until it has no replica`() throws {
+        var look = try Self.look()
+        look.nodes = try Self.tree(
+            #"{"nodes":[{"id":"n1","alive":true,"state":"alive","draining":true},{"id":"n4","alive":true,"draining":true}]}"#
+        )
+        let lines = look.lines(since: nil)
+        #expect(lines[3].hasPrefix("n1    draining"))
+        #expect(lines[4].hasPrefix("n4    drained"))
     }
 
     @Test func `a node shows its figures, and one that answers none is there all the same`() throws {

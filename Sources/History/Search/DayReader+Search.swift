@@ -3,13 +3,16 @@ import SQLite
 
 /// Reading a day from one end to the other for its index.
 extension DayReader {
-    /// Times of rows behind `place`, at most `rowsMax`; the place of the last one, or nil when there are no more.
-    func times(after place: Place, rowsMax: Int, _ visit: (Timestamp) -> Void) throws(SQLiteError) -> Place? {
+    /// Times of rows behind `place` and the bytes of their payloads, at most `rowsMax`; the place of the last one, or nil when
+    /// there are no more.
+    func times(
+        after place: Place, rowsMax: Int, _ visit: (Timestamp, _ payloadBytes: Int) -> Void
+    ) throws(SQLiteError) -> Place? {
         var (last, count) = (place, 0)
-        let isWhole = try walk(after: place, .withoutPayload) { (row) throws(SQLiteError) in
+        let isWhole = try walk(after: place, .payloadLength) { (row) throws(SQLiteError) in
             guard count < rowsMax else { return false }
             (last, count) = (Place(life: row.life, seq: row.seq), count + 1)
-            visit(row.time)
+            visit(row.time, row.payloadLength)
             return true
         }
         return isWhole ? nil : last

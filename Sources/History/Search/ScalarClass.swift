@@ -39,12 +39,12 @@ enum ScalarClass: Equatable {
         let properties = scalar.properties
         switch properties.generalCategory {
         case .otherSymbol: self = .character
-        case .uppercaseLetter, .titlecaseLetter:
-            // Capitals with an accent may be missing from the table, and their small letters not.
+        case .uppercaseLetter, .titlecaseLetter, .letterNumber:
+            // Capitals with an accent may be missing from the table, and their small letters not. Roman numbers have both, too.
             let lower = Self.lowerCase(scalar)
             self = .letter(Self.base(of: lower.value) ?? lower)
         case .lowercaseLetter, .modifierLetter, .otherLetter, .nonspacingMark, .spacingMark, .decimalNumber,
-            .letterNumber, .otherNumber:
+            .otherNumber:
             self = .letter(scalar)
         default: self = .separator
         }

@@ -4,7 +4,7 @@ import SQLite
 /// The making of an index from its day file, or the completion of one that lacks something.
 struct SearchBuild {
     private enum Stage {
-        /// Counts the rows of each minute, for the blocks of a new index.
+        /// Counts the rows of each minute by their weight, for the blocks of a new index.
         case counting(DayReader.Place, [Int64: Int64])
         case indexing(DayReader.Place)
     }
@@ -34,8 +34,8 @@ struct SearchBuild {
     ) throws -> Bool {
         switch stage {
         case .counting(let place, var counts):
-            let next = try reader.times(after: place, rowsMax: Self.countedMax) { time in
-                counts[time.milliseconds / Self.minute, default: 0] += 1
+            let next = try reader.times(after: place, rowsMax: Self.countedMax) { time, bytes in
+                counts[time.milliseconds / Self.minute, default: 0] += SearchIndexFile.weight(bytes: bytes)
             }
             if let next {
                 stage = .counting(next, counts)

@@ -13,8 +13,11 @@ public struct SearchConfiguration: Sendable {
     public var sliceMax = Duration.milliseconds(50)
     /// How long it works at a time, before other readers have their turn.
     public var turnMax = Duration.milliseconds(8)
-    /// Rows of a block: a part of a day's index that is looked into, and cleaned, in one step.
+    /// Rows of a block: a part of a day's index that is looked into, and cleaned, in one step. Long ones count as several.
     public var blockRows: Int64 = 32_768
+    /// Places that a word may have in a block: a step of FTS5 looks at all of them before it gives the first message, without
+    /// a look at the clock. Wider words are not asked for there.
+    public var placesMax: Int64 = 20_000
     /// How long changes wait to be indexed together. Searches look at those themselves.
     public var linger = Duration.seconds(5)
     /// Changed rows of a file at which they wait no longer: about as many as go into the index with one transaction.

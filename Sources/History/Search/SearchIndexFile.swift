@@ -36,6 +36,7 @@ final class SearchIndexFile {
         /// The time of the first message that belongs to it.
         var firstTime: Int64
         var lastTime: Int64
+        /// Long ones count as several.
         var rows: Int64
         /// Holds what was deleted, or several parts that were written one after the other.
         var isDirty: Bool
@@ -89,10 +90,15 @@ final class SearchIndexFile {
 
     func close() { database.close() }
 
+    /// As how many rows of a block one with so many bytes counts: the places of characters in a block have a bound.
+    static func weight(bytes: Int) -> Int64 { 1 + Int64(bytes / bytesOfRow) }
+
+    private static let bytesOfRow = 512
+
     // MARK: - Writing
 
     /// Makes blocks for a file that has rows already.
-    /// - Parameter counts: how many rows there are from each time on until the next one.
+    /// - Parameter counts: how many rows there are from each time on until the next one, by weight.
     func plan(_ counts: [(time: Int64, rows: Int64)]) throws(SQLiteError) {
         guard blocks.isEmpty else { return }
         try database.transaction { () throws(SQLiteError) in
@@ -160,7 +166,8 @@ final class SearchIndexFile {
         block.insert.bind(2, IndexTokenizer.indexed(entry.text, of: entry.life))
         block.insert.bind(3, Int64(clamping: entry.index))
         try block.insert.run()
-        if found == nil { blocks[place].rows += 1 }
+        // A message is counted once, and the length of each of its texts.
+        blocks[place].rows += Self.weight(bytes: entry.text.utf8.count) - (found == nil ? 0 : 1)
     }
 
     /// Whether the index has the row as it is.

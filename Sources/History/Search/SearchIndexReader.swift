@@ -10,8 +10,12 @@ final class SearchIndexReader {
         var firstTime: Timestamp
     }
 
-    /// So many places of words in a block are looked at before the first message is found, without a look at the clock.
-    static let placesMax: Int64 = 20_000
+    /// The messages of a block that may fit.
+    struct Found {
+        var seqs: [Int64]
+        /// There are no others in it.
+        var isWhole = true
+    }
 
     private let database: Database
     private var statements: [Int64: Statement] = [:]
@@ -47,10 +51,11 @@ final class SearchIndexReader {
         return blocks
     }
 
-    /// The seqs within `seqs` of messages in a block that may fit, the newest first, at most `limit`.
-    func seqs(_ expression: String, in block: Int64, _ seqs: ClosedRange<Int64>, limit: Int) throws(SQLiteError)
-        -> [Int64]
-    {
+    /// The seqs within `seqs` of messages in a block that may fit, the newest first, at most `limit`, until `isOver` says that
+    /// enough was done; it is asked behind each of them.
+    func seqs(
+        _ expression: String, in block: Int64, _ seqs: ClosedRange<Int64>, limit: Int, isOver: () -> Bool
+    ) throws(SQLiteError) -> Found {
         let statement = try statement(block)
         let rows = SearchIndexFile.rowIDs(seqs)
         statement.bind(1, expression)
@@ -58,34 +63,41 @@ final class SearchIndexReader {
         statement.bind(3, rows.upperBound)
         statement.bind(4, limit)
         defer { statement.reset() }
-        var found: [Int64] = []
-        while try statement.step() { found.append(SearchIndexFile.seq(statement.int64(0))) }
+        var found = Found(seqs: [])
+        while try statement.step() {
+            found.seqs.append(SearchIndexFile.seq(statement.int64(0)))
+            if found.seqs.count >= limit || isOver() {
+                found.isWhole = false
+                break
+            }
+        }
         return found
     }
 
     /// The MATCH expression for a block. It leaves out words with whose beginning there are more than `placesMax` places: the
     /// index brings all of them into one order before it gives the first, which takes seconds where members have sent
     /// millions of different words. Messages are looked at anyway, and such words are found soon without the index. Behind
-    /// twice as many places no more words are asked for.
+    /// twice as many places only words with few of them are asked for.
     /// - Returns: nil when nothing is left to look for.
-    func expression(_ pattern: IndexPattern, in block: Int64) throws(SQLiteError) -> String? {
+    func expression(_ pattern: IndexPattern, in block: Int64, placesMax: Int64) throws(SQLiteError) -> String? {
         var kept: [String] = []
-        var counted: Int64 = 0
-        for word in pattern.words where counted < 2 * Self.placesMax {
-            let places = try places(word, in: block)
-            counted += places
-            if places <= Self.placesMax { kept.append(word) }
+        var left = 2 * placesMax
+        for word in pattern.words {
+            let limit = max(placesMax / 20, min(placesMax, left))
+            let places = try places(word, in: block, limit: limit)
+            left -= places
+            if places <= limit { kept.append(word) }
         }
         return pattern.expression(kept)
     }
 
-    /// The places of words with that beginning, as far as they are counted.
-    private func places(_ beginning: String, in block: Int64) throws(SQLiteError) -> Int64 {
+    /// The places of words with that beginning, of which not many more than `limit` are counted.
+    private func places(_ beginning: String, in block: Int64, limit: Int64) throws(SQLiteError) -> Int64 {
         let count = try count(block)
         count.bind(1, beginning)
         // Terms are compared by their bytes.
         count.bind(2, beginning + "\u{10FFFF}")
-        count.bind(3, Self.placesMax + 1)
+        count.bind(3, limit + 1)
         defer { count.reset() }
         return try count.step() ? count.int64(0) : 0
     }

@@ -32,16 +32,34 @@ final class SearchState: Sendable {
             for (life, seqs) in others.rooms { for seq in seqs { insert(life, seq) } }
         }
 
-        /// Takes some out, at most `limit`.
+        /// Takes some out, at most `limit`, of a room the oldest ones first: blocks of an index are full in the order of time.
         mutating func take(_ limit: Int) -> Keys {
             var taken = Keys()
-            while taken.count < limit, let (life, seqs) = rooms.first {
-                let some = seqs.sorted().prefix(limit - taken.count)
-                for seq in some { taken.insert(life, seq) }
-                rooms[life] = some.count == seqs.count ? nil : seqs.subtracting(some)
+            while taken.count < limit, let life = rooms.keys.first {
+                let some = Self.lowest(limit - taken.count, of: rooms[life] ?? [])
+                for seq in some {
+                    taken.insert(life, seq)
+                    // In place: a copy of the set would cost more than what is taken.
+                    rooms[life]?.remove(seq)
+                }
+                if rooms[life]?.isEmpty != false { rooms[life] = nil }
                 count -= some.count
             }
             return taken
+        }
+
+        /// The lowest seqs, at most `limit`, which is not zero. One pass: all of them are not brought into an order each time.
+        private static func lowest(_ limit: Int, of seqs: Set<UInt64>) -> ArraySlice<UInt64> {
+            var lowest: [UInt64] = []
+            var bound = UInt64.max
+            for seq in seqs where seq <= bound {
+                lowest.append(seq)
+                guard lowest.count >= 2 * limit else { continue }
+                lowest.sort()
+                lowest.removeSubrange(limit...)
+                bound = lowest[limit - 1]
+            }
+            return lowest.sorted().prefix(limit)
         }
     }
 
@@ -116,7 +134,7 @@ final class SearchState: Sendable {
         /// There is an index, or there will be.
         var isAsked = true
         var generation: UInt64 = 0
-        /// Seqs of the room that the index may not have as they are.
+        /// Seqs of the room that the index may not have as they are; empty where they are known.
         var waiting: [Int64] = []
     }
 
@@ -262,13 +280,18 @@ final class SearchState: Sendable {
         }
     }
 
-    /// - Parameter range: of the seqs that are asked for.
-    func view(_ name: HistoryFile, _ life: Incarnation, _ range: ClosedRange<Int64>) -> View {
+    /// - Parameters:
+    ///   - range: of the seqs that are asked for.
+    ///   - known: the generation of which the search knows already what waits. Others may wait by now, which came later than
+    ///     the search; and those that waited may be in the index.
+    func view(
+        _ name: HistoryFile, _ life: Incarnation, _ range: ClosedRange<Int64>, known: UInt64? = nil
+    ) -> View {
         shared.withLock { shared in
             guard let file = shared.files[name] else { return View() }
             var view = View(
                 isComplete: file.phase == .complete, isAsked: file.isAsked, generation: file.generation)
-            if view.isComplete {
+            if view.isComplete, known != file.generation {
                 for keys in [file.pending, file.taken] {
                     for seq in keys.rooms[life] ?? [] where range.contains(Int64(clamping: seq)) {
                         view.waiting.append(Int64(clamping: seq))

@@ -16,18 +16,12 @@ struct SearchTask: Sendable {
         var giveUp: (_ file: HistoryFile, _ generation: UInt64, SQLiteError) -> Void
     }
 
-    /// A file that is being looked through.
-    private struct Place {
-        var file: HistoryFile
-        /// The seqs that are left.
-        var seqs: ClosedRange<Int64>
-        /// Blocks after this one have been looked into.
-        var block = Int64.max
-        /// The block whose expression is known, and that.
-        var asked: (block: Int64, expression: String)?
-        /// The index is not asked any more: a block has too many places of the words. Messages that were amended may be in a
-        /// later block than their neighbours, so all that are left are looked at.
-        var isWide = false
+    /// The answer of an index.
+    private enum Answer {
+        /// Messages that may fit, the newest first; there are no others from `floor` on.
+        case found([Int64], floor: Int64)
+        /// A block does not tell which of these may fit: all do.
+        case all(ClosedRange<Int64>)
     }
 
     private let query: SearchQuery
@@ -40,7 +34,7 @@ struct SearchTask: Sendable {
     private let startTime: Timestamp
     /// Files still to be looked at, the next one last.
     private var files: [HistoryFile]
-    private var place: Place?
+    private var place: SearchPlace?
     /// All messages from this seq on have been looked at.
     private var bound: Int64
     /// The bound and the number of files at the beginning.
@@ -90,7 +84,7 @@ struct SearchTask: Sendable {
                     used += configuration.now() - began
                     return nil
                 }
-                isOver = try advance(open) || reader?.isGone == true
+                isOver = try advance(open, until: began + configuration.turnMax) || reader?.isGone == true
             }
             if page == nil { page = SearchPage(rows: rows, next: isOver || bound <= 0 ? nil : cursor(bound)) }
         }
@@ -107,7 +101,10 @@ struct SearchTask: Sendable {
     }
 
     /// Looks at some messages; true when there are no more, or the page is full.
-    private mutating func advance(_ open: Files) throws(SQLiteError) -> Bool {
+    /// - Parameter end: of the turn. One message at least is looked at, or one block.
+    private mutating func advance(
+        _ open: Files, until end: ContinuousClock.Instant
+    ) throws(SQLiteError) -> Bool {
         if place == nil { state.skip(&files, of: query.incarnation) }
         guard let file = files.last else { return true }
         guard let dayReader = try open.day(file) else {
@@ -120,24 +117,25 @@ struct SearchTask: Sendable {
             files.removeLast()
             return files.isEmpty
         }
-        let (seqs, floor) = try candidates(&place, dayReader, open)
-        for seq in seqs {
-            guard let row = try fitting(seq, file, dayReader) else { continue }
-            let shown = shownBytes(row.payload)
-            if !rows.isEmpty, bytes + shown > Limits.pageBytes {
-                page = SearchPage(rows: rows, next: cursor(seq + 1))
-                return true
-            }
-            rows.append(row)
-            bytes += shown
-            if rows.count == limit {
-                page = SearchPage(rows: rows, next: seq > 0 ? cursor(seq) : nil)
-                return true
-            }
+        var found: SearchCandidates
+        if let left = place.left {
+            found = left
+            place.left = nil
+        } else {
+            found = try candidates(&place, dayReader, open, until: end)
         }
-        bound = min(bound, floor)
-        if floor > place.seqs.lowerBound {
-            place.seqs = place.seqs.lowerBound...min(place.seqs.upperBound, floor - 1)
+        while let seq = found.seqs.popFirst() {
+            if let row = try fitting(seq, file, dayReader), take(row, seq) { return true }
+            // Long messages take longer than a turn.
+            guard !found.seqs.isEmpty, state.configuration.now() >= end else { continue }
+            bound = min(bound, seq)
+            place.left = found
+            self.place = place
+            return false
+        }
+        bound = min(bound, found.floor)
+        if found.floor > place.seqs.lowerBound {
+            place.seqs = place.seqs.lowerBound...min(place.seqs.upperBound, found.floor - 1)
             self.place = place
         } else {
             self.place = nil
@@ -146,8 +144,22 @@ struct SearchTask: Sendable {
         return files.isEmpty
     }
 
+    /// Puts a message into the page; true when that is full.
+    private mutating func take(_ row: HistoryRow, _ seq: Int64) -> Bool {
+        let shown = shownBytes(row.payload)
+        if !rows.isEmpty, bytes + shown > Limits.pageBytes {
+            page = SearchPage(rows: rows, next: cursor(seq + 1))
+            return true
+        }
+        rows.append(row)
+        bytes += shown
+        guard rows.count == limit else { return false }
+        page = SearchPage(rows: rows, next: seq > 0 ? cursor(seq) : nil)
+        return true
+    }
+
     /// The part of a file that is asked for; nil when there is none.
-    private func begin(_ file: HistoryFile, _ dayReader: DayReader) throws(SQLiteError) -> Place? {
+    private func begin(_ file: HistoryFile, _ dayReader: DayReader) throws(SQLiteError) -> SearchPlace? {
         guard let all = try dayReader.seqs(of: query.incarnation), all.lowerBound < bound else { return nil }
         var (first, last) = (all.lowerBound, bound == .max ? all.upperBound : min(all.upperBound, bound - 1))
         let earliest = earliest(in: file)
@@ -158,77 +170,99 @@ struct SearchTask: Sendable {
             last = min(
                 last, try dayReader.firstSeq(query.incarnation, atOrAfter: latest.adding(milliseconds: 1)) - 1)
         }
-        return first <= last ? Place(file: file, seqs: first...last) : nil
+        return first <= last ? SearchPlace(file: file, seqs: first...last) : nil
     }
 
-    /// Seqs of messages that may fit, the newest first, and the seq from which on there are no others.
+    /// The next messages that may fit.
     private func candidates(
-        _ place: inout Place, _ dayReader: DayReader, _ open: Files
-    ) throws(SQLiteError) -> (seqs: [Int64], floor: Int64) {
+        _ place: inout SearchPlace, _ dayReader: DayReader, _ open: Files, until end: ContinuousClock.Instant
+    ) throws(SQLiteError) -> SearchCandidates {
         // Before the index is looked into: what is put there meanwhile is found twice then, and never not.
-        let view = state.view(place.file, query.incarnation, place.seqs)
-        if view.isComplete, !place.isWide {
-            var attempt = place
-            do throws(SQLiteError) {
-                let index = try open.index(place.file, view.generation)
-                guard let found = try indexed(&attempt, index, dayReader) else {
-                    place.isWide = true
-                    return try scanned(place, dayReader)
-                }
-                let former = place.block
-                place = attempt
-                guard !view.waiting.isEmpty else { return found }
-                let all = Set(found.seqs).union(view.waiting.filter { $0 >= found.floor }).sorted(by: >)
-                // The index may be far behind: then its turn is short as well.
-                guard all.count > 2 * Self.batch else { return (all, found.floor) }
-                place.block = former
-                return (Array(all.prefix(Self.batch)), all[Self.batch - 1])
-            } catch {
-                // The rows are there, whatever has become of their index.
-                open.giveUp(place.file, view.generation, error)
+        let view = state.view(place.file, query.incarnation, place.seqs, known: place.generation)
+        if view.isComplete {
+            place.take(view)
+            switch ask(&place, view.generation, dayReader, open, until: end) {
+            case .found(let seqs, floor: let floor)?: return place.addWaiting(to: seqs, floor: floor)
+            case .all(let seqs)?: return try scanned(seqs, dayReader)
+            case nil: break
             }
         } else if !view.isAsked, place.seqs.count > state.configuration.unindexedMax {
             open.ask(place.file)
         }
-        return try scanned(place, dayReader)
+        return try scanned(place.seqs, dayReader)
     }
 
-    /// - Returns: nil when a block is too wide.
+    /// Nil when the index can't be read: the rows are there, whatever has become of it.
+    private func ask(
+        _ place: inout SearchPlace, _ generation: UInt64, _ dayReader: DayReader, _ open: Files,
+        until end: ContinuousClock.Instant
+    ) -> Answer? {
+        var attempt = place
+        do throws(SQLiteError) {
+            let index = try open.index(place.file, generation)
+            let answer = try indexed(&attempt, index, dayReader, until: end)
+            place = attempt
+            return answer
+        } catch {
+            open.giveUp(place.file, generation, error)
+            return nil
+        }
+    }
+
     private func indexed(
-        _ place: inout Place, _ index: SearchIndexReader, _ dayReader: DayReader
-    ) throws(SQLiteError) -> (seqs: [Int64], floor: Int64)? {
+        _ place: inout SearchPlace, _ index: SearchIndexReader, _ dayReader: DayReader,
+        until end: ContinuousClock.Instant
+    ) throws(SQLiteError) -> Answer {
+        let configuration = state.configuration
         var found: [Int64] = []
-        let began = state.configuration.now()
+        // The last block that has been looked into as a whole.
+        var former: SearchIndexReader.Block?
         for block in try index.blocks(upTo: place.block) {
+            place.block = block.number
             if place.asked?.block != block.number {
-                place.asked = try index.expression(pattern, in: block.number).map { (block.number, $0) }
+                let expression = try index.expression(
+                    pattern, in: block.number, placesMax: configuration.placesMax)
+                place.asked = (block: block.number, expression: expression)
             }
-            guard let expression = place.asked?.expression else { return nil }
-            let some = try index.seqs(expression, in: block.number, place.seqs, limit: Self.batch - found.count)
-            found += some
-            if found.count >= Self.batch, let last = some.last {
-                place.block = block.number
-                return (found, last)
+            if let expression = place.asked?.expression {
+                let some = try index.seqs(
+                    expression, in: block.number, place.seqs, limit: Self.batch - found.count,
+                    isOver: { configuration.now() >= end })
+                found += some.seqs
+                if !some.isWhole, let last = found.last { return .found(found, floor: last) }
+            } else if let former {
+                // The messages of later blocks come first.
+                return .found(found, floor: try floor(of: former, place, dayReader))
+            } else {
+                let floor = try floor(of: block, place, dayReader)
+                if floor <= place.seqs.upperBound { return .all(floor...place.seqs.upperBound) }
+                // All of its messages have been looked at.
             }
-            place.block = block.number - 1
-            if state.configuration.now() - began >= state.configuration.turnMax {
-                let first = try dayReader.firstSeq(query.incarnation, atOrAfter: block.firstTime)
-                return (found, max(place.seqs.lowerBound, first))
+            (former, place.block) = (block, block.number - 1)
+            if configuration.now() >= end {
+                return .found(found, floor: try floor(of: block, place, dayReader))
             }
         }
-        return (found, place.seqs.lowerBound)
+        return .found(found, floor: place.seqs.lowerBound)
     }
 
-    private func scanned(_ place: Place, _ dayReader: DayReader) throws(SQLiteError) -> (seqs: [Int64], floor: Int64) {
-        var (found, left, floor): ([Int64], Int, Int64) = ([], Self.batch, place.seqs.lowerBound)
-        let isWhole = try dayReader.scan(query.incarnation, place.seqs, in: .descending, columns: .withoutPayload) {
-            row in
+    /// All messages from this seq on are in a block or a later one, and all others in earlier ones.
+    private func floor(
+        of block: SearchIndexReader.Block, _ place: SearchPlace, _ dayReader: DayReader
+    ) throws(SQLiteError) -> Int64 {
+        max(place.seqs.lowerBound, try dayReader.firstSeq(query.incarnation, atOrAfter: block.firstTime))
+    }
+
+    /// The newest of the room's messages, as far as the query asks for them.
+    private func scanned(_ seqs: ClosedRange<Int64>, _ dayReader: DayReader) throws(SQLiteError) -> SearchCandidates {
+        var (found, left, floor): ([Int64], Int, Int64) = ([], Self.batch, seqs.lowerBound)
+        let isWhole = try dayReader.scan(query.incarnation, seqs, in: .descending, columns: .withoutPayload) { row in
             left -= 1
             floor = row.seq
             if isAsked(type: row.type, sender: row.sender) { found.append(row.seq) }
             return left > 0
         }
-        return (found, isWhole ? place.seqs.lowerBound : floor)
+        return SearchCandidates(seqs: found[...], floor: isWhole ? seqs.lowerBound : floor)
     }
 
     // MARK: - A message

@@ -17,13 +17,18 @@ struct Readiness: Sendable {
     /// The reason for clients and operators.
     static let wrongClock = "this node's clock is wrong"
 
+    /// It does not pass: a drain can't be taken back (OPERATIONS.md, "Shrink").
+    static let drained =
+        "this node is being drained, for good: remove it when it holds no shard; to have it again, readmit it then, and "
+        + "start it with an empty directory"
+
     /// A sentence that says why the node does not serve; nil: it does.
     var refusal: String? {
         if let storeRefusal { return storeRefusal }
         if !hearsMajority { return "the system group has no leader that is heard" }
         if !hasUsableClock { return Self.wrongClock }
         if !isListed { return "the cluster has not taken this node in yet" }
-        if isDraining { return "this node is being drained" }
+        if isDraining { return Self.drained }
         return nil
     }
 }

@@ -18,6 +18,8 @@ public struct SessionView: WireMessage, Hashable {
     /// It does not take what it is sent.
     public var slow = false
     public var waitingBytes: Int64 = 0
+    /// Messages and barrage items that it was not given, and has not been told of.
+    public var lost: Int64 = 0
 
     public static var blank: SessionView { SessionView(session: .blank, user: .blank, node: .blank) }
     public static var schemaName: String { "Session" }
@@ -41,6 +43,15 @@ public struct SessionView: WireMessage, Hashable {
         try walker.list(10, "rooms", &rooms)
         try walker.shown(11, "slow", &slow)
         try walker.shown(12, "waitingBytes", &waitingBytes)
+        try walker.shown(13, "lost", &lost)
+    }
+
+    /// The order of slow sessions: those that lose most, then those for which most waits. Bytes alone would put the worst last:
+    /// a session that has lost something gets nothing more of its rooms until it has been told, so nearly nothing waits for it.
+    public static func isWorse(_ one: SessionView, than other: SessionView) -> Bool {
+        if one.lost != other.lost { return one.lost > other.lost }
+        if one.waitingBytes != other.waitingBytes { return one.waitingBytes > other.waitingBytes }
+        return one.session.text < other.session.text
     }
 }
 

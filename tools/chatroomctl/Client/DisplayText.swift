@@ -37,6 +37,11 @@ package enum DisplayText {
         text + String(repeating: " ", count: max(0, columns - width(text)))
     }
 
+    /// `1 session`, `2 sessions`.
+    package static func count(_ number: some BinaryInteger, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: true

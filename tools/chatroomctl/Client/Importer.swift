@@ -8,6 +8,8 @@ package struct Importer {
         package var rooms: Int64 = 0
         package var members: Int64 = 0
         package var imported: Int64 = 0
+        /// Messages that an earlier run has brought.
+        package var present: Int64 = 0
         /// Messages that have expired, that the room has already, or that were recalled.
         package var skipped: Int64 = 0
 
@@ -47,6 +49,9 @@ package struct Importer {
     private var bytes = 0
     /// When the rooms were created that messages went to: the same calls for another room of the name are others.
     private var lives: [String: String] = [:]
+    /// The newest seqs of rooms before their first messages were brought. The server answers a repeated call as it did the first
+    /// time, so that only the seq tells calls of an earlier run.
+    private var formerSeqs: [String: Int64] = [:]
     private var reported: Int64 = 0
     /// A server that has never answered is not waited for.
     private var hasAnswered = false
@@ -167,7 +172,9 @@ package struct Importer {
         let body = JSONTree.object(["messages": .array(batch.map(\.message))])
         do throws(CommandFailure) {
             let key = try await Self.key(of: body, line: first.line, life: life(of: room))
-            count(try await call("POST", ["rooms", room, "import"], body, key: key), through: end.line, of: room)
+            let former = try await formerSeq(of: room)
+            let answer = try await call("POST", ["rooms", room, "import"], body, key: key)
+            count(answer, behind: former, through: end.line, of: room)
         } catch {
             guard batch.count > 1, error.isOfContent else { throw error.at(line: first.line) }
             let middle = batch.startIndex + batch.count / 2
@@ -176,11 +183,17 @@ package struct Importer {
         }
     }
 
-    private mutating func count(_ answer: JSONTree, through line: Int, of room: String) {
-        figures.imported += answer["imported"]?.integer ?? 0
+    private mutating func count(_ answer: JSONTree, behind former: Int64, through line: Int, of room: String) {
+        let count = answer["imported"]?.integer ?? 0
+        if let seq = answer["seq"]?.integer, seq <= former {
+            figures.present += count
+        } else {
+            figures.imported += count
+        }
         figures.skipped += answer["skipped"]?.integer ?? 0
-        guard figures.imported + figures.skipped >= reported + 1_000 else { return }
-        reported = figures.imported + figures.skipped
+        let done = figures.imported + figures.present + figures.skipped
+        guard done >= reported + 1_000 else { return }
+        reported = done
         report("line \(line): \(DisplayText.safe(room)) is at seq \(answer["seq"]?.integer ?? 0)")
     }
 
@@ -190,6 +203,15 @@ package struct Importer {
         let life = String(info["createdAt"]?.integer ?? 0)
         lives[room] = life
         return life
+    }
+
+    private mutating func formerSeq(of room: String) async throws(CommandFailure) -> Int64 {
+        if let known = formerSeqs[room] { return known }
+        let newest = try await call(
+            "GET", ["rooms", room, "messages"], nil, query: [("order", "DESC"), ("limit", "1")], key: nil)
+        let former = newest["messages"]?.items.first?["seq"]?.integer ?? 0
+        formerSeqs[room] = former
+        return former
     }
 
     /// The same for the same lines, so that a second run within the server's memory brings nothing twice (FNV-1a).
@@ -229,6 +251,7 @@ package struct Importer {
         do throws(CommandFailure) {
             _ = try await call("POST", ["rooms"], .object(body), key: UUID().uuidString)
             figures.rooms += 1
+            formerSeqs[room] = 0
         } catch {
             guard error.status == 409 else { throw error }
             report("\(DisplayText.safe(room)) exists: it stays as it is")
@@ -281,11 +304,11 @@ package struct Importer {
 
     /// Makes the call again, under the same key, while it may work later.
     private mutating func call(
-        _ method: String, _ path: [String], _ body: JSONTree?, key: String?
+        _ method: String, _ path: [String], _ body: JSONTree?, query: [(String, String?)] = [], key: String?
     ) async throws(CommandFailure) -> JSONTree {
         for _ in 1..<Self.attemptsMax {
             do throws(CommandFailure) {
-                let answer = try await client.call(method, path, body: body, idempotencyKey: key)
+                let answer = try await client.call(method, path, query: query, body: body, idempotencyKey: key)
                 hasAnswered = true
                 return answer
             } catch {
@@ -293,7 +316,7 @@ package struct Importer {
             }
             await pause()
         }
-        return try await client.call(method, path, body: body, idempotencyKey: key)
+        return try await client.call(method, path, query: query, body: body, idempotencyKey: key)
     }
 }
 

@@ -27,6 +27,15 @@ package enum Output {
         }
     }
 
+    /// The columns of the terminal; nil where the output goes elsewhere, so that programs read each row as one line.
+    package static var columns: Int? {
+        var size = winsize()
+        guard isatty(STDOUT_FILENO) != 0, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return nil
+        }
+        return Int(size.ws_col)
+    }
+
     /// A line for people beside the result.
     package static func note(_ text: String) { write(text + "\n", to: .error) }
 

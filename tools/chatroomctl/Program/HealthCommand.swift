@@ -20,7 +20,9 @@ struct HealthCommand: AsyncParsableCommand {
         for (node, report) in reports {
             table.add([node.id, node.api, report.alive ? "yes" : "no", report.ready ? "yes" : "no", report.reason])
         }
-        common.show(.object(["nodes": .array(reports.map { $0.report.json($0.node) })])) { _ in table.lines() }
+        common.show(.object(["nodes": .array(reports.map { $0.report.json($0.node) })])) { _ in
+            table.lines(within: Output.columns)
+        }
         if let failure = Self.verdict(reports) { throw failure }
     }
 
@@ -39,7 +41,8 @@ struct HealthCommand: AsyncParsableCommand {
                     + "(docs/OPERATIONS.md, \"What to do when\")")
         }
         return reports.first { !$0.report.ready }.map {
-            CommandFailure(.refused, "\(name($0.node)) does not serve yet: \($0.report.reason)")
+            CommandFailure(
+                .refused, "\(name($0.node)) does not serve\($0.report.mayPass ? " yet" : ""): \($0.report.reason)")
         }
     }
 
@@ -52,6 +55,8 @@ struct HealthCommand: AsyncParsableCommand {
         var alive = false
         var ready = false
         var reason = ""
+        /// Whether the node says when to ask again.
+        var mayPass = true
 
         func json(_ node: ClusterFile.Node) -> JSONTree {
             var members: [String: JSONTree] = [
@@ -84,7 +89,10 @@ struct HealthCommand: AsyncParsableCommand {
             report.alive = try await plain("/healthz").status == 200
             let answer = try await plain("/readyz")
             report.ready = answer.status == 200
-            if !report.ready { report.reason = AdminClient.refusal(answer).message }
+            if !report.ready {
+                report.reason = AdminClient.refusal(answer).message
+                report.mayPass = (try? JSONTree(parsing: answer.body))?["error"]?["retryAfterMs"] != nil
+            }
         } catch {
             report.reason = error.message
         }

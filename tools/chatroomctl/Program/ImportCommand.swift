@@ -42,13 +42,20 @@ struct ImportCommand: AsyncParsableCommand {
         common.show(
             .object([
                 "rooms": .integer(done.rooms), "members": .integer(done.members),
-                "imported": .integer(done.imported), "skipped": .integer(done.skipped),
+                "imported": .integer(done.imported), "present": .integer(done.present),
+                "skipped": .integer(done.skipped),
             ])
-        ) { _ in
-            [
-                "imported \(done.imported) messages, \(done.rooms) rooms, \(done.members) members; "
-                    + "skipped \(done.skipped) messages"
-            ]
-        }
+        ) { _ in [Self.summary(done)] }
+    }
+
+    static func summary(_ done: Importer.Figures) -> String {
+        let brought = [
+            DisplayText.count(done.imported, "message"), DisplayText.count(done.rooms, "room"),
+            DisplayText.count(done.members, "member"),
+        ]
+        let verb = done.present == 1 ? "was" : "were"
+        let present = done.present > 0 ? "; \(DisplayText.count(done.present, "message")) \(verb) there already" : ""
+        return "imported " + brought.joined(separator: ", ") + present
+            + "; skipped \(DisplayText.count(done.skipped, "message"))"
     }
 }

@@ -86,7 +86,9 @@ struct MediaCommand: AsyncParsableCommand {
                 if !wasThere { try? FileManager.default.removeItem(atPath: file) }
                 throw CommandFailure(.usage, "\(file) can't be written")
             }
-            common.show(.object(["bytes": .integer(Int64(content.count))])) { _ in ["\(content.count) bytes"] }
+            common.show(.object(["bytes": .integer(Int64(content.count))])) { _ in
+                [DisplayText.count(content.count, "byte")]
+            }
         }
     }
 

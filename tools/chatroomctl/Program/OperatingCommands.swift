@@ -37,34 +37,14 @@ struct ClusterCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            common.show(try await common.client().call("GET", ["cluster"])) { cluster in
-                var table = Table(["NODE", "STATE", "LEADS", "VOTER", "STARTED", "VERSION", "LEVEL", "GATEWAYS"])
-                let nodes = cluster["nodes"]?.items ?? []
-                let versions = Set(nodes.compactMap { $0["version"]?.shown })
-                for node in nodes {
-                    let version = node["version"]?.shown ?? ""
-                    table.add([
-                        node["id"]?.shown ?? "", Self.state(of: node), node["leads"]?.shown ?? "",
-                        node["systemVoter"]?.shown ?? "", node["startedAt"]?.integer.map(TimeText.full) ?? "",
-                        // The revision only where it tells something; the line fits a terminal of 80 columns.
-                        versions.count > 1 ? version : String(version.prefix { $0 != " " }),
-                        node["featureLevel"]?.shown ?? "",
-                        (node["gateways"]?.items ?? []).map { Self.place(of: $0.shown) }.joined(separator: " "),
-                    ])
-                }
-                let warning = ["", "Nodes differ in their versions; only an upgrade makes that right."]
-                return table.lines() + (versions.count > 1 ? warning : [])
+            let client = try common.client()
+            let cluster = try await client.call("GET", ["cluster"])
+            var holders: Set<String>?
+            // Only where a node is being emptied do the shards tell more; without them the nodes are shown all the same.
+            if !common.json, NodeText.isAnyDraining(cluster) {
+                holders = NodeText.holders(try? await client.call("GET", ["cluster", "shards"]))
             }
-        }
-
-        private static func state(of node: JSONTree) -> String {
-            guard node["alive"]?.boolean == true else { return "silent" }
-            return node["draining"]?.boolean == true ? "draining" : "alive"
-        }
-
-        /// The URL of a gateway without what nearly all have.
-        private static func place(of url: String) -> String {
-            url.hasPrefix("ws://") && url.hasSuffix("/v1/ws") ? String(url.dropFirst(5).dropLast(6)) : url
+            common.show(cluster) { NodeText.lines($0, holders: holders, within: Output.columns) }
         }
     }
 
@@ -113,7 +93,9 @@ extension ClusterCommand {
             let leaderless = health["withoutLeader"]?.integer ?? 0
             guard leaderless > 0 else { return }
             throw CommandFailure(
-                .refused, "\(leaderless) shards have no leader: chatroomctl cluster shards names their replicas")
+                .refused,
+                "\(DisplayText.count(leaderless, "shard")) \(leaderless == 1 ? "has" : "have") no leader: "
+                    + "chatroomctl cluster shards names the replicas")
         }
     }
 
@@ -133,7 +115,7 @@ extension ClusterCommand {
             let client = try common.client()
             if !yes { try await LeavingNode.drained.confirm(node, client) }
             let result = try await client.call("POST", ["cluster", "nodes", node, "drain"])
-            common.show(result) { _ in ["\(node) is being drained: see cluster shards"] }
+            common.show(result) { _ in ["\(node) is being drained: cluster nodes says when it is drained"] }
         }
     }
 
@@ -265,20 +247,23 @@ struct AuditCommand: AsyncParsableCommand {
                     ("limit", limit.map(String.init)),
                 ])
         }
-        common.show(result) { audit in
-            var table = Table(["TIME", "WHO", "FROM", "AT", "CALL", "ANSWER"])
-            for item in audit["items"]?.items ?? [] {
-                table.add([
-                    item["time"]?.integer.map(TimeText.full) ?? "", item["administrator"]?.shown ?? "?",
-                    item["address"]?.shown ?? "", item["node"]?.shown ?? "",
-                    "\(item["method"]?.shown ?? "") \(item["path"]?.shown ?? "")",
-                    (item["error"] ?? item["status"])?.shown ?? "",
-                ])
-            }
-            return table.lines()
-        }
+        common.show(result) { Self.lines($0, within: Output.columns) }
         guard !common.json else { return }
         PageOptions.note(result)
         common.note(missingNodesOf: result, "calls of its last moments may be missing")
+    }
+
+    /// The calls for people.
+    static func lines(_ audit: JSONTree, within columnsMax: Int?) -> [String] {
+        var table = Table(["TIME", "WHO", "FROM", "AT", "CALL", "ANSWER"], uncut: ["CALL"])
+        for item in audit["items"]?.items ?? [] {
+            table.add([
+                item["time"]?.integer.map(TimeText.full) ?? "", item["administrator"]?.shown ?? "?",
+                item["address"]?.shown ?? "", item["node"]?.shown ?? "",
+                "\(item["method"]?.shown ?? "") \(item["path"]?.shown ?? "")",
+                (item["error"] ?? item["status"])?.shown ?? "",
+            ])
+        }
+        return table.lines(within: columnsMax)
     }
 }

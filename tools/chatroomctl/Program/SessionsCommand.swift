@@ -46,18 +46,22 @@ struct SessionsCommand: AsyncParsableCommand {
 
 /// Sessions for people, and messages for them.
 enum SessionText {
-    static func table(_ result: JSONTree) -> [String] {
-        var table = Table(["SESSION", "USER", "DEVICE", "FROM", "SINCE", "WAITING", "ROOMS"])
+    static func table(_ result: JSONTree) -> [String] { lines(result, within: Output.columns) }
+
+    static func lines(_ result: JSONTree, within columnsMax: Int?) -> [String] {
+        var table = Table(
+            ["SESSION", "USER", "DEVICE", "FROM", "SINCE", "WAITING", "LOST", "ROOMS"], uncut: ["SESSION", "USER"])
         for session in result["sessions"]?.items ?? [] {
             table.add([
                 text(session, "session"), text(session, "user"), text(session, "device"),
                 session["connected"]?.boolean == true ? text(session, "address") : "away",
                 session["startedAt"]?.integer.map(TimeText.full) ?? "",
                 session["slow"]?.boolean == true ? text(session, "waitingBytes") : "",
+                session["slow"]?.boolean == true ? text(session, "lost") : "",
                 (session["rooms"]?.items ?? []).map(\.shown).joined(separator: " "),
             ])
         }
-        return table.lines()
+        return table.lines(within: columnsMax)
     }
 
     static func message(_ text: String, sender: String?) -> JSONTree {

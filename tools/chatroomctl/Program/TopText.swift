@@ -32,11 +32,12 @@ struct TopText {
         ])
         var told: [String: JSONTree] = [:]
         for figure in figures["nodes"]?.items ?? [] { told[figure["node"]?.shown ?? ""] = figure }
-        for node in nodes["nodes"]?.items ?? [] {
+        let holders = NodeText.holders(shards)
+        for node in nodes["nodes"]?.items ?? [] where isListed(node) {
             let name = node["id"]?.shown ?? ""
             let figure = told[name]
             table.add([
-                name, isAlive(node) ? node["state"]?.shown ?? "" : "dead", node["leads"]?.shown ?? "",
+                name, state(of: node, holders: holders), node["leads"]?.shown ?? "",
                 figure?["commitLag"]?.shown ?? "", figure?["sendsPerSecond"]?.shown ?? "",
                 figure?["deliveriesPerSecond"]?.shown ?? "", figure?["ackP99Ms"].map { "\($0.shown) ms" } ?? "",
                 figure?["cpuPercent"].map { "\($0.shown) %" } ?? "",
@@ -45,6 +46,20 @@ struct TopText {
             ])
         }
         return table
+    }
+
+    private func state(of node: JSONTree, holders: Set<String>?) -> String {
+        guard !NodeText.isDraining(node) else { return NodeText.state(of: node, holders: holders) }
+        return isAlive(node) ? node["state"]?.shown ?? "" : "dead"
+    }
+
+    /// Whether the cluster has the node: it answers, or is missed. Gossip names nodes for a while that were removed.
+    private func isListed(_ node: JSONTree) -> Bool {
+        if isAlive(node) || NodeText.isDraining(node) { return true }
+        let name = node["id"]?.shown
+        return [stats, figures].contains { answer in
+            (answer["missing"]?.items ?? []).contains { $0.shown == name }
+        }
     }
 
     private func isAlive(_ node: JSONTree) -> Bool { node["alive"] != .boolean(false) }
@@ -97,7 +112,7 @@ struct TopText {
     private func shardLines(since former: (look: TopText, seconds: Double)?) -> [String] {
         let rows = shardRows(since: former)
         let lacking = rows.filter(\.lacksReplica).count
-        var summary = ["\(rows.count) shards", "\(rows.count { !$0.hasLeader }) without leader"]
+        var summary = [DisplayText.count(rows.count, "shard"), "\(rows.count { !$0.hasLeader }) without leader"]
         if lacking > 0 { summary.append("\(lacking) with a dead replica") }
         if former != nil { summary.append("\(Int(rows.reduce(0) { $0 + ($1.rate ?? 0) }.rounded())) entries/s") }
         let shown = rows.sorted { a, b in

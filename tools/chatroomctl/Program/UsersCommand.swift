@@ -22,7 +22,7 @@ struct UsersCommand: AsyncParsableCommand {
 
     private static func line(_ user: JSONTree) -> String {
         let sanctions = [sanction(user["banned"], "banned"), sanction(user["muted"], "muted")].compactMap { $0 }
-        let sessions = user["sessions"]?.integer.map { ", \($0) sessions" } ?? ""
+        let sessions = user["sessions"]?.integer.map { ", " + DisplayText.count($0, "session") } ?? ""
         return "\(user["user"]?.shown ?? ""): \(sanctions.isEmpty ? "no sanctions" : sanctions.joined(separator: ", "))"
             + sessions
     }
@@ -149,7 +149,7 @@ struct UsersCommand: AsyncParsableCommand {
         func run() async throws {
             let result = try await common.client().call(
                 "POST", ["users", user, "offline"], idempotencyKey: UUID().uuidString)
-            common.show(result) { ["ended \($0["sessions"]?.shown ?? "0") sessions"] }
+            common.show(result) { ["ended " + DisplayText.count($0["sessions"]?.integer ?? 0, "session")] }
             common.note(missingNodesOf: result, "their sessions are not counted; they end when the nodes are back")
         }
     }
@@ -180,7 +180,7 @@ struct UsersCommand: AsyncParsableCommand {
             let result = try await common.client().call(
                 "POST", ["users", user, "messages"], body: SessionText.message(text, sender: sender),
                 idempotencyKey: UUID().uuidString)
-            common.show(result) { ["shown to \($0["sessions"]?.shown ?? "0") sessions"] }
+            common.show(result) { ["shown to " + DisplayText.count($0["sessions"]?.integer ?? 0, "session")] }
             common.note(missingNodesOf: result, "their sessions were not shown it")
         }
     }
@@ -198,7 +198,7 @@ struct BroadcastCommand: AsyncParsableCommand {
     func run() async throws {
         let result = try await common.client().call(
             "POST", ["broadcast"], body: SessionText.message(text, sender: sender), idempotencyKey: UUID().uuidString)
-        common.show(result) { ["shown to \($0["sessions"]?.shown ?? "0") sessions"] }
+        common.show(result) { ["shown to " + DisplayText.count($0["sessions"]?.integer ?? 0, "session")] }
         common.note(missingNodesOf: result, "their sessions were not shown it")
     }
 }
