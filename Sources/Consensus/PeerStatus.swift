@@ -13,10 +13,12 @@ public struct PeerStatus: Hashable, Sendable {
     /// As a learner it could be promoted now, as a voter it could lead: it has the membership in force and is at most
     /// `RaftConfiguration.promotionLagEntriesMax` behind (thesis §4.2.1).
     public var isCaughtUp: Bool
+    /// It says that it takes no leadership.
+    public var declinesLeadership: Bool
 
     public init(
         id: ServerID, isVoter: Bool, matchIndex: UInt64, isActive: Bool, isInstallingSnapshot: Bool = false,
-        isCaughtUp: Bool
+        isCaughtUp: Bool, declinesLeadership: Bool = false
     ) {
         self.id = id
         self.isVoter = isVoter
@@ -24,6 +26,7 @@ public struct PeerStatus: Hashable, Sendable {
         self.isActive = isActive
         self.isInstallingSnapshot = isInstallingSnapshot
         self.isCaughtUp = isCaughtUp
+        self.declinesLeadership = declinesLeadership
     }
 }
 
@@ -34,7 +37,7 @@ extension RaftGroup {
             let isInstalling = if case .snapshot = peer.state { true } else { false }
             return PeerStatus(
                 id: peer.id, isVoter: peer.isVoter, matchIndex: peer.match, isActive: peer.isActive,
-                isInstallingSnapshot: isInstalling, isCaughtUp: isCaughtUp(peer))
+                isInstallingSnapshot: isInstalling, isCaughtUp: isCaughtUp(peer), declinesLeadership: peer.declines)
         }
     }
 

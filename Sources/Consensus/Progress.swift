@@ -27,6 +27,8 @@ struct Progress: Sendable {
     var inflights: Inflights
     /// The highest commit index sent to it.
     var commitSent: UInt64 = 0
+    /// It takes no leadership, as it said last.
+    var declines = false
     /// The highest read round that it has answered.
     var readRound: UInt64 = 0
     /// Entries for it that the host is reading from disk.

@@ -15,6 +15,8 @@ public struct RaftError: Error, Hashable, Sendable, CustomStringConvertible {
         case tooManyReads
         /// An earlier membership change is not committed yet (thesis §4.1).
         case membershipChangeInProgress
+        /// The server takes no leadership: its node is stopping, or may not lead.
+        case leadershipDeclined
         /// The leader has not committed an entry of its own term yet; try again when it has.
         case termNotCommitted
         /// No such server in the group, or not in the role that the request needs.

@@ -1,8 +1,8 @@
 /// Leader election (thesis §3.4) with the pre-vote phase (§9.6), the check of the quorum (§6.2) and leadership transfer
 /// (§3.10).
 extension RaftGroup {
-    /// Hands leadership to a voter: proposals are refused until it leads or an election timeout has passed, after which
-    /// this server goes on leading (thesis §3.10).
+    /// Hands leadership to a voter: proposals are refused until it leads, has said that it declines, or an election timeout has
+    /// passed, after which this server goes on leading (thesis §3.10).
     public mutating func transferLeadership(to target: ServerID) throws(RaftError) {
         if transferTarget == target { return }
         try checkAcceptsProposals()
@@ -10,6 +10,7 @@ extension RaftGroup {
         guard let peer = peers.first(where: { $0.id == target && $0.isVoter }) else {
             throw RaftError(.unknownServer, "leadership goes to another voter only")
         }
+        guard !peer.declines else { throw RaftError(.leadershipDeclined, "\(target) takes no leadership now") }
         transferTarget = target
         electionElapsed = 0
         if peer.match == log.lastIndex { send(.timeoutNow, to: target) }
@@ -116,7 +117,9 @@ extension RaftGroup {
     /// To the voter that has most, and if that does not take it, to the next one.
     private mutating func transferLeadership() {
         guard isEstablished, transferTarget == nil else { return }
-        let heirs = peers.filter { $0.isVoter && $0.isActive }.sorted { ($1.match, $0.id) < ($0.match, $1.id) }
+        let heirs = peers.filter { $0.isVoter && $0.isActive && !$0.declines }.sorted {
+            ($1.match, $0.id) < ($0.match, $1.id)
+        }
         guard !heirs.isEmpty else { return }
         let heir = heirs[handOvers % heirs.count].id
         handOvers &+= 1

@@ -172,8 +172,10 @@ extension RaftGroup {
         }
     }
 
-    mutating func receiveHeartbeatReply(from: ServerID, readRound round: UInt64) {
+    mutating func receiveHeartbeatReply(from: ServerID, readRound round: UInt64, declines: Bool) {
         guard let position = position(of: from), round <= readRound else { return }
+        peers[position].declines = declines
+        if declines, transferTarget == from { transferTarget = nil }
         peers[position].isPaused = false
         if peers[position].state == .replicate, peers[position].match < log.lastIndex {
             let previousIndex = peers[position].next - 1
@@ -289,6 +291,6 @@ extension RaftGroup {
 
     mutating func receiveHeartbeat(from: ServerID, leaderCommit: UInt64, readRound: UInt64) {
         commit(upTo: min(leaderCommit, agreedIndex))
-        sendInPersistedTerm(.heartbeatReply(readRound: readRound), to: from)
+        sendInPersistedTerm(.heartbeatReply(readRound: readRound, declines: declinesLeadership), to: from)
     }
 }

@@ -110,6 +110,8 @@ public struct RaftGroup: Sendable {
     /// Whether this replica takes a leadership that is handed to it. Not while its process ends in order: it hands over
     /// once what it leads, and would have to be replaced by an election a moment later. Not kept over a restart.
     public var takesLeadership = true
+    /// What the leader hears with each heartbeat's answer. Only a hint: it decides about offers, and about no vote.
+    var declinesLeadership: Bool { !mayLead || !takesLeadership }
     /// Campaigns that were left to others since the last leader.
     var withheldCampaigns = 0
 
@@ -264,7 +266,8 @@ public struct RaftGroup: Sendable {
     public mutating func persistFailed() {
         guard !isHalted else { return }
         let heir =
-            role == .leader ? peers.filter { $0.isVoter && $0.isRecentlyActive }.max { $0.match < $1.match } : nil
+            role == .leader
+            ? peers.filter { $0.isVoter && $0.isRecentlyActive && !$0.declines }.max { $0.match < $1.match } : nil
         saves.discardAll()
         heldForSave.removeAll()
         messages.removeAll()
@@ -329,15 +332,20 @@ public struct RaftGroup: Sendable {
                 from: message.from, previousIndex: previousIndex, hintIndex: hintIndex, hintTerm: hintTerm)
         case .heartbeat(let commitIndex, let readRound):
             receiveHeartbeat(from: message.from, leaderCommit: commitIndex, readRound: readRound)
-        case .heartbeatReply(let readRound):
-            receiveHeartbeatReply(from: message.from, readRound: readRound)
+        case .heartbeatReply(let readRound, let declines):
+            receiveHeartbeatReply(from: message.from, readRound: readRound, declines: declines)
         case .snapshot(let mark):
             receiveSnapshot(from: message.from, mark: mark)
         case .snapshotFailed(let index):
             receiveSnapshotFailed(from: message.from, index: index)
         case .timeoutNow:
             // Thesis §3.10: the election that the old leader asked for need not wait and is not a disruption.
-            if canCampaign, mayLead, takesLeadership { campaign(isTransfer: true) }
+            guard canCampaign, !declinesLeadership else {
+                // The leader takes no proposals until it knows.
+                sendInPersistedTerm(.heartbeatReply(readRound: 0, declines: true), to: message.from)
+                break
+            }
+            campaign(isTransfer: true)
         case .higherTerm:
             break
         }

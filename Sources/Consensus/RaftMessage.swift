@@ -20,8 +20,9 @@ public struct RaftMessage: Hashable, Sendable {
         case appendRejected(previousIndex: UInt64, hintIndex: UInt64, hintTerm: UInt64)
         /// `readRound` numbers the leader's rounds of read-index confirmation (thesis §6.4).
         case heartbeat(commitIndex: UInt64, readRound: UInt64)
-        /// The receiver follows the sender of that heartbeat.
-        case heartbeatReply(readRound: UInt64)
+        /// The receiver follows the sender of that heartbeat. `declines`: it takes no leadership now, so that it is not
+        /// offered any; also the answer to a `timeoutNow` that it does not follow, with round 0.
+        case heartbeatReply(readRound: UInt64, declines: Bool = false)
         /// InstallSnapshot (thesis §5.1) without the data: the receiver's host fetches that from the sender's host.
         case snapshot(SnapshotMark)
         /// The receiver could not install the snapshot that ends at `index`.

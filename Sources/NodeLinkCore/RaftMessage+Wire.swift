@@ -121,7 +121,7 @@ private struct WiredMessage: WireMessage {
     var hintIndex: UInt64 = 0
     var commitIndex: UInt64 = 0
     var readRound: UInt64 = 0
-    /// Granted, or by transfer.
+    /// Granted, by transfer, or declines.
     var flag = false
     var entries: [WiredEntry] = []
     /// The snapshot's membership, encoded as in the log.
@@ -167,7 +167,7 @@ private struct WiredMessage: WireMessage {
         case .appendRejected(let previousIndex, let hint, let hintTerm):
             (kind, index, hintIndex, indexTerm) = (.appendRejected, previousIndex, hint, hintTerm)
         case .heartbeat(let commit, let round): (kind, commitIndex, readRound) = (.heartbeat, commit, round)
-        case .heartbeatReply(let round): (kind, readRound) = (.heartbeatReply, round)
+        case .heartbeatReply(let round, let declines): (kind, readRound, flag) = (.heartbeatReply, round, declines)
         case .snapshot(let mark):
             (kind, index, indexTerm, membership) = (.snapshot, mark.index, mark.term, mark.membership.encoded())
         case .snapshotFailed(let at): (kind, index) = (.snapshotFailed, at)
@@ -193,7 +193,7 @@ private struct WiredMessage: WireMessage {
         case .appendAccepted: return .appendAccepted(matchIndex: index)
         case .appendRejected: return .appendRejected(previousIndex: index, hintIndex: hintIndex, hintTerm: indexTerm)
         case .heartbeat: return .heartbeat(commitIndex: commitIndex, readRound: readRound)
-        case .heartbeatReply: return .heartbeatReply(readRound: readRound)
+        case .heartbeatReply: return .heartbeatReply(readRound: readRound, declines: flag)
         case .snapshot:
             guard let membership = GroupMembership(decoding: membership) else {
                 throw ChatError(.badParameter, "a snapshot without a membership")

@@ -54,10 +54,10 @@ public struct GroupView: Sendable {
         return server == own || peer(server).map { $0.isActive && $0.isCaughtUp } == true
     }
 
-    /// It could lead at once: it is ready, not held for dead, and its clock is right.
+    /// It could lead at once: it is ready, not held for dead, its clock is right, and it does not decline.
     func couldLead(_ server: ServerID) -> Bool {
         membership.voters.contains(server) && isReady(server) && deadSince[server.node] == nil
-            && !wrongClocks.contains(server.node)
+            && !wrongClocks.contains(server.node) && peer(server)?.declinesLeadership != true
     }
 
     /// Its node was removed by an operator, or runs another store and so never comes back as this server.

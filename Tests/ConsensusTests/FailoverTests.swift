@@ -138,32 +138,50 @@ import Testing
         #expect(cluster["a"].isEstablished)
     }
 
-    @Test func `a leadership handed to one who may not lead stays where it is`() throws {
+    @Test func `a leadership that is declined stays where it is, and its leader goes on at once`() throws {
         let cluster = try led()
         cluster.act("b") { $0.mayLead = false }
         try cluster.act("a") { try $0.transferLeadership(to: TestCluster.id("b")) }
+        #expect(throws: RaftError.self) { try cluster.propose("a", "too early") }
         cluster.settle()
-        #expect(cluster["b"].role == .follower && cluster["a"].isLeader)
-        tickAll(cluster, "a", times: 10)
+        #expect(cluster["b"].role == .follower && cluster["a"].isLeader && cluster["a"].transferTarget == nil)
         try cluster.propose("a", "x")
         cluster.settle()
         #expect(cluster.commands("a") == ["x"])
     }
 
-    @Test func `a leader that may not lead hands over, to another one if the first does not take it`() throws {
+    @Test(arguments: [true, false])
+    func `who declines is offered no leadership, until it says that it takes one`(_ isStopping: Bool) throws {
+        let cluster = try led()
+        let b = TestCluster.id("b")
+        func isDeclining() -> Bool? { cluster["a"].peerStatuses.first { $0.id == b }?.declinesLeadership }
+        cluster.act("b") { if isStopping { $0.takesLeadership = false } else { $0.mayLead = false } }
+        tickAll(cluster, "a", times: 10)
+        #expect(isDeclining() == true)
+        let error = #expect(throws: RaftError.self) { try cluster.act("a") { try $0.transferLeadership(to: b) } }
+        #expect(error?.code == .leadershipDeclined)
+        try cluster.propose("a", "x")
+        cluster.act("b") { ($0.takesLeadership, $0.mayLead) = (true, true) }
+        tickAll(cluster, "a", times: 10)
+        #expect(isDeclining() == false)
+        try cluster.act("a") { try $0.transferLeadership(to: b) }
+        cluster.settle()
+        #expect(cluster["b"].isEstablished && cluster.commands("b") == ["x"])
+    }
+
+    @Test func `a leader that may not lead hands over, to one that does not decline`() throws {
         let cluster = try led()
         for name in ["a", "b"] { cluster.act(name) { $0.mayLead = false } }
-        tickAll(cluster, "a")
-        #expect(cluster["a"].transferTarget == TestCluster.id("b"))
-        #expect(cluster["a"].isLeader)
-        tickAll(cluster, "a", times: 12)
+        tickAll(cluster, "a", times: 3)
         #expect(cluster["c"].isEstablished)
         #expect(cluster["a"].role == .follower)
     }
 
     @Test func `a leader that may not lead does so meanwhile where nobody takes the leadership`() throws {
         let cluster = try led()
-        for name in ["a", "b", "c"] { cluster.act(name) { $0.mayLead = false } }
+        cluster.act("a") { $0.mayLead = false }
+        // Offers are lost, and so is each word of it.
+        cluster.loses = { if case .timeoutNow = $0.body { true } else { false } }
         var accepted = 0
         var offered: Set<ServerID> = []
         for turn in 0..<400 {
@@ -175,6 +193,19 @@ import Testing
         #expect(cluster["a"].isEstablished && cluster.commands("a").count == accepted)
         #expect(offered == [TestCluster.id("b"), TestCluster.id("c")])
         #expect(accepted > 100, "more often than not it is not being handed over")
+    }
+
+    @Test func `a leader that may not lead takes every proposal where all others decline`() throws {
+        let cluster = try led()
+        for name in ["b", "c"] { cluster.act(name) { $0.mayLead = false } }
+        tickAll(cluster, "a", times: 10)
+        cluster.act("a") { $0.mayLead = false }
+        for turn in 0..<200 {
+            tickAll(cluster, "a")
+            try cluster.propose("a", "x\(turn)")
+            cluster.settle()
+        }
+        #expect(cluster["a"].isEstablished && cluster.commands("a").count == 200)
     }
 
     @Test func `the longest log leads for a moment although it may not, if nobody can win without it`() throws {

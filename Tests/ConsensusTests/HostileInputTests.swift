@@ -60,7 +60,7 @@ import Testing
                 .appendRejected(
                     previousIndex: number(&random), hintIndex: number(&random), hintTerm: number(&random))
             case 8: .heartbeat(commitIndex: number(&random), readRound: number(&random))
-            case 9: .heartbeatReply(readRound: number(&random))
+            case 9: .heartbeatReply(readRound: number(&random), declines: Bool.random(using: &random))
             case 10:
                 .snapshot(SnapshotMark(index: number(&random), term: number(&random), membership: members))
             case 11: .snapshotFailed(index: number(&random))

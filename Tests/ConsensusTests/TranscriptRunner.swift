@@ -150,7 +150,8 @@ struct TranscriptRunner {
         case .appendRejected(let index, let hintIndex, let hintTerm):
             "rejected after \(index), hint \(hintIndex)/\(hintTerm)"
         case .heartbeat(let commit, let round): "heartbeat, commit \(commit), round \(round)"
-        case .heartbeatReply(let round): "heartbeat answered, round \(round)"
+        case .heartbeatReply(let round, let declines):
+            "heartbeat answered, round \(round)" + (declines ? ", declines leadership" : "")
         case .snapshot(let mark): "snapshot of \(mark.index)/\(mark.term)"
         case .snapshotFailed(let index): "snapshot of \(index) failed"
         case .timeoutNow: "campaign now"

@@ -22,6 +22,7 @@ import Testing
         var wrongClocks: Set<String> = []
         var reachingMore: Set<String> = []
         var reachingFewer: Set<String> = []
+        var declining: Set<String> = []
         var isSettled = true
         var reconciler = Reconciler(.quick)
 
@@ -35,7 +36,7 @@ import Testing
             let peers = members.filter { Self.id($0) != own }.map { name in
                 PeerStatus(
                     id: Self.id(name), isVoter: voters.contains(name), matchIndex: 0, isActive: active.contains(name),
-                    isCaughtUp: !behind.contains(name))
+                    isCaughtUp: !behind.contains(name), declinesLeadership: declining.contains(name))
             }
             let nodes = (ranking + following + voters.filter { Self.id($0).store == 1 }).filter {
                 !removed.contains($0)
@@ -67,6 +68,17 @@ import Testing
         group.wrongClocks = []
         #expect(group.next(1_001) == nil)
         #expect(group.next(1_101) == .transferLeadership(to: id("a")), "10 s after it has become right")
+    }
+
+    @Test func `leadership is not handed to a node that declines it`() {
+        var group = Group()
+        group.own = id("b")
+        group.voters = ["a", "b", "c"]
+        group.declining = ["a"]
+        #expect(group.next(0) == nil && group.next(100) == nil && group.next(1_000) == nil)
+        group.declining = []
+        #expect(group.next(1_001) == nil)
+        #expect(group.next(1_101) == .transferLeadership(to: id("a")), "10 s after it has stopped to decline")
     }
 
     @Test func `a leader hands over at once to a voter that reaches more of the cluster, and again a while later`() {
