@@ -110,7 +110,7 @@ public struct RaftGroup: Sendable {
     /// Whether this replica takes a leadership that is handed to it. Not while its process ends in order: it hands over
     /// once what it leads, and would have to be replaced by an election a moment later. Not kept over a restart.
     public var takesLeadership = true
-    /// What the leader hears with each heartbeat's answer. Only a hint: it decides about offers, and about no vote.
+    /// The leader hears it with each heartbeat's answer. Only a hint: it decides about offers, and about no vote.
     var declinesLeadership: Bool { !mayLead || !takesLeadership }
     /// Campaigns that were left to others since the last leader.
     var withheldCampaigns = 0

@@ -7,14 +7,24 @@ enum LeavingNode: String {
     /// With fewer nodes each shard is on one of them (OPERATIONS.md, "Shrink").
     private static let replicasWanted = 3
 
+    /// How many nodes with replicas stay, of those that answer and are not on their way out themselves; nil where the node
+    /// has none that would go with it.
+    static func staying(without node: String, _ shards: JSONTree, _ cluster: JSONTree) -> Int? {
+        let replicas = (shards["shards"]?.items ?? []).flatMap { ($0["replicas"]?.items ?? []).compactMap(\.text) }
+        let leaving = (cluster["nodes"]?.items ?? []).filter {
+            $0["draining"]?.boolean == true || $0["alive"]?.boolean == false
+        }
+        guard replicas.contains(node) else { return nil }
+        return Set(replicas).subtracting(leaving.compactMap { $0["id"]?.text }).subtracting([node]).count
+    }
+
     /// Asks for the node's ID once more, if it has replicas and too few others are left. Throws where nobody types it, or
     /// something else.
     func confirm(_ node: String, _ client: AdminClient) async throws {
-        let shards = try await client.call("GET", ["cluster", "shards"])["shards"]?.items ?? []
-        var holders = Set(shards.flatMap { ($0["replicas"]?.items ?? []).compactMap(\.text) })
-        // A node that holds no shard takes no replica with it.
-        guard holders.remove(node) != nil, holders.count < Self.replicasWanted else { return }
-        let (name, count) = (DisplayText.safe(node), holders.count)
+        let shards = try await client.call("GET", ["cluster", "shards"])
+        let nodes = try await client.call("GET", ["cluster"])
+        guard let count = Self.staying(without: node, shards, nodes), count < Self.replicasWanted else { return }
+        let name = DisplayText.safe(node)
         let verb = self == .drained ? "drain" : "remove"
         Output.note(
             """
