@@ -1,6 +1,7 @@
 import ChatModel
 
-/// The listings of who is here. Each page costs O(log n + page); a cursor stays good when others come and go.
+/// The listings of who is here. Each page costs O(log n + page); a cursor stays good when others come and go, and when another
+/// node leads the room.
 extension Presence {
     /// One page of TEMPORARY (latest entered first), TEMPORARY_REVERSED or FIXED_ONLINE (by entering). Throws 414 for
     /// a cursor that is none, and for the durable listings, which are the room's.
@@ -43,18 +44,18 @@ extension Presence {
         let next = places.count > limit ? places[limit - 1] : nil
         return Page(
             items: places.prefix(limit).map(\.user),
-            next: next.map { String($0.enteredAt.milliseconds, radix: 36) + "." + String($0.ordinal, radix: 36) })
+            next: next.map { String($0.enteredAt.milliseconds, radix: 36) + "." + String($0.hash, radix: 36) })
     }
 
-    private typealias Position = (time: Int64, ordinal: UInt64)
+    private typealias Position = (time: Int64, hash: UInt64)
 
-    private static func position(of place: Place) -> Position { (place.enteredAt.milliseconds, place.ordinal) }
+    private static func position(of place: Place) -> Position { (place.enteredAt.milliseconds, place.hash) }
 
     private static func position(_ cursor: String) throws(ChatError) -> Position {
         let parts = cursor.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, let time = Int64(parts[0], radix: 36), let ordinal = UInt64(parts[1], radix: 36) else {
+        guard parts.count == 2, let time = Int64(parts[0], radix: 36), let hash = UInt64(parts[1], radix: 36) else {
             throw RoomState.badCursor
         }
-        return (time, ordinal)
+        return (time, hash)
     }
 }

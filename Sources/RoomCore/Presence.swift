@@ -35,14 +35,19 @@ public struct Presence: Sendable {
         }
     }
 
-    /// A place in the listings: by entering.
+    /// A place in the listings: by entering. It is the same at every leader, and for a room that has been out of memory, because
+    /// a listing goes on behind the place that it has come to.
     struct Place: Sendable, Hashable, Comparable {
-        var enteredAt: Timestamp
-        var ordinal: UInt64
-        var user: UserID
+        let enteredAt: Timestamp
+        /// Of the user: the order of those who entered in the same millisecond.
+        let hash: UInt64
+        let user: UserID
 
-        /// Ordinals are distinct.
-        static func < (a: Place, b: Place) -> Bool { (a.enteredAt, a.ordinal) < (b.enteredAt, b.ordinal) }
+        init(enteredAt: Timestamp, user: UserID) {
+            (self.enteredAt, hash, self.user) = (enteredAt, SampleHash.mix(SampleHash.text(user.text)), user)
+        }
+
+        static func < (a: Place, b: Place) -> Bool { (a.enteredAt, a.hash, a.user) < (b.enteredAt, b.hash, b.user) }
     }
 
     public var policy: RoomPolicy
@@ -57,7 +62,6 @@ public struct Presence: Sendable {
     /// Lanes with at least one viewer, sorted.
     public private(set) var lanes: [Lane] = []
     private var viewersByEncoding: [ClientEncoding: Int] = [:]
-    private var nextOrdinal: UInt64 = 0
     private var nextMessage: UInt64 = 0
     /// Another one whenever a lane's sessions are others.
     public private(set) var laneVersion: UInt64 = 0
@@ -233,21 +237,34 @@ public struct Presence: Sendable {
         remove(visitor.key)
         visitors[visitor.key] = visitor
         count(visitor, by: 1)
-        var wasHere = false
+        var former: Stay?
         stays.update(visitor.user) { stay in
-            wasHere = true
+            former = stay
             stay.others.append(stay.newest)
             stay.newest = visitor.key
             stay.profile = visitor.profile
         }
-        if wasHere { return false }
-        nextOrdinal += 1
+        if let former {
+            if visitor.enteredAt < former.place.enteredAt { move(former, to: visitor.enteredAt) }
+            return false
+        }
         let stay = Stay(
-            place: Place(enteredAt: visitor.enteredAt, ordinal: nextOrdinal, user: visitor.user),
+            place: Place(enteredAt: visitor.enteredAt, user: visitor.user),
             profile: visitor.profile, anonymous: visitor.anonymous, standing: standing, newest: visitor.key)
         stays[visitor.user] = stay
         list(stay)
         return true
+    }
+
+    /// The first of a user's sessions counts, in whichever order a new leader hears of them.
+    private mutating func move(_ stay: Stay, to enteredAt: Timestamp) {
+        unlist(stay)
+        var moved: Stay?
+        stays.update(stay.place.user) { known in
+            known.place = Place(enteredAt: enteredAt, user: stay.place.user)
+            moved = known
+        }
+        if let moved { list(moved) }
     }
 
     // MARK: - Going
@@ -278,7 +295,7 @@ public struct Presence: Sendable {
         }
         let former = self
         self = Presence(policy: former.policy)
-        (nextOrdinal, nextMessage, changes) = (former.nextOrdinal, former.nextMessage, former.changes)
+        (nextMessage, changes) = (former.nextMessage, former.changes)
         changes.noteEmptied()
         return gone
     }

@@ -8,8 +8,8 @@ import Testing
     private struct Session {
         var visitor: Visitor
         var isFixed: Bool
-        /// When the user's stay began, in steps.
-        var since: Int
+        /// When the user's stay began.
+        var since: Timestamp
     }
 
     @Test(arguments: Seed.seeds(8))
@@ -109,7 +109,7 @@ import Testing
         #expect(kicked == conflicting.map(\.visitor.key), comment)
         #expect(effects.contains(.arrived(name)) == older.isEmpty, comment)
         naive.removeAll { kicked.contains($0.visitor.key) }
-        naive.append(Session(visitor: visitor, isFixed: role.isFixed, since: older.first?.since ?? step))
+        naive.append(Session(visitor: visitor, isFixed: role.isFixed, since: older.first?.since ?? now))
     }
 
     private func compare(_ presence: Presence, _ naive: [Session], _ random: inout Seed, _ comment: Comment) throws {
@@ -122,7 +122,12 @@ import Testing
             #expect(presence.profile(of: name) == newest?.profile, comment)
         }
         var byEntering: [UserID] = []
-        for session in naive.sorted(by: { $0.since < $1.since }) where !byEntering.contains(session.visitor.user) {
+        // Who entered in one millisecond stands in the order of hashes.
+        let sessions = naive.sorted {
+            ($0.since, Presence.Place(enteredAt: $0.since, user: $0.visitor.user).hash)
+                < ($1.since, Presence.Place(enteredAt: $1.since, user: $1.visitor.user).hash)
+        }
+        for session in sessions where !byEntering.contains(session.visitor.user) {
             byEntering.append(session.visitor.user)
         }
         let fixed = Set(naive.filter(\.isFixed).map(\.visitor.user))

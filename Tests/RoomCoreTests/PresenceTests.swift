@@ -315,7 +315,7 @@ extension [PresenceEffect] {
     @Test func `who is RESTRICTED is fixed to managers and a guest to all others, page by page`() throws {
         var it = Scene()
         for (index, role) in [Role.guest, .restricted, .normal, .restricted, .guest].enumerated() {
-            try it.enter("u\(index)", "s\(index)", role: role)
+            try it.enter("u\(index)", "s\(index)", role: role) { $0.enteredAt = Timestamp(Int64(index)) }
         }
         func names(_ kind: MemberKind, all: Bool) throws -> [String] {
             var (names, cursor) = ([String](), String?.none)
@@ -331,6 +331,28 @@ extension [PresenceEffect] {
         #expect(try names(.fixedOnline, all: false) == ["u2"])
         #expect(try names(.temporaryReversed, all: false) == ["u0", "u1", "u3", "u4"])
         #expect(try names(.temporary, all: false) == ["u4", "u3", "u1", "u0"])
+    }
+
+    @Test(arguments: [MemberKind.temporary, .temporaryReversed, .fixedOnline])
+    func `a listing goes on at another leader, who has heard of everybody in another order`(_ kind: MemberKind) throws {
+        var (first, second) = (Scene(), Scene())
+        let role: Role = kind == .fixedOnline ? .normal : .guest
+        func enter(_ number: Int, _ session: Int, _ scene: inout Scene) throws {
+            // Several in each millisecond, each with two sessions.
+            try scene.enter("u\(number)", "s\(number)-\(session)", role: role) {
+                $0.enteredAt = Timestamp(Int64(number / 20 + session))
+            }
+        }
+        for session in 0..<2 { for number in 0..<100 { try enter(number, session, &first) } }
+        for session in 0..<2 { for number in (0..<100).reversed() { try enter(number, 1 - session, &second) } }
+        var (listed, cursor, isFirst) = ([UserID](), String?.none, true)
+        repeat {
+            let page = try (isFirst ? first : second).presence.users(kind, after: cursor, limit: 7)
+            listed += page.items
+            (cursor, isFirst) = (page.next, !isFirst)
+        } while cursor != nil && listed.count <= 100
+        #expect(listed.count == 100 && Set(listed).count == 100)
+        #expect(try first.presence.users(kind, after: nil, limit: 100).items == listed)
     }
 
     @Test func `who is RESTRICTED comes and goes as a guest does`() throws {
