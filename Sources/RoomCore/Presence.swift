@@ -39,7 +39,7 @@ public struct Presence: Sendable {
     /// a listing goes on behind the place that it has come to.
     struct Place: Sendable, Hashable, Comparable {
         let enteredAt: Timestamp
-        /// Of the user: the order of those who entered in the same millisecond.
+        /// The hash of the user: the order of those who entered in the same millisecond.
         let hash: UInt64
         let user: UserID
 

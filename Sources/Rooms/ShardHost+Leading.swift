@@ -142,7 +142,7 @@ extension ShardHost {
         let wrongClocks = context.cluster.current.wrongClocks
         let complete = keeper.replicas.complete(of: log.membership.voters, in: log.term)
         let ready = log.peerStatuses.filter {
-            $0.isVoter && $0.isActive && $0.isCaughtUp && !wrongClocks.contains($0.id.node)
+            $0.isVoter && $0.isActive && $0.isCaughtUp && !$0.declinesLeadership && !wrongClocks.contains($0.id.node)
         }
         // One that lacks history does not take it.
         func order(_ peer: PeerStatus) -> (Int, UInt64) { (complete.contains(peer.id) ? 1 : 0, peer.matchIndex) }
