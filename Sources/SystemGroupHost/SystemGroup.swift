@@ -170,7 +170,9 @@ public final class SystemGroup: Sendable {
             guard let system = parts.value else { return }
             if isStopping { system.log.beginStopping() }
             guard system.log.isEstablished else { return }
-            let ready = system.log.peerStatuses.filter { $0.isVoter && $0.isActive && $0.isCaughtUp && !$0.declinesLeadership }
+            let ready = system.log.peerStatuses.filter {
+                $0.isVoter && $0.isActive && $0.isCaughtUp && !$0.declinesLeadership
+            }
             guard let heir = ready.max(by: { $0.matchIndex < $1.matchIndex }) else { return }
             try? system.log.transferLeadership(to: heir.id)
             system.driver.pump()
