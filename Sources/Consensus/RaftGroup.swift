@@ -106,10 +106,10 @@ public struct RaftGroup: Sendable {
     /// a leadership that is handed to it, and hands over one that it has. It campaigns only after
     /// `withheldCampaignsMax` election timeouts without a leader: it may be the one with the longest log, without whose
     /// entries nobody can win. A sole voter leads in any case. Not kept over a restart.
-    public var mayLead = true
+    public var mayLead = true { didSet { if oldValue, !mayLead { decline() } } }
     /// Whether this replica takes a leadership that is handed to it. Not while its process ends in order: it hands over
     /// once what it leads, and would have to be replaced by an election a moment later. Not kept over a restart.
-    public var takesLeadership = true
+    public var takesLeadership = true { didSet { if oldValue, !takesLeadership { decline() } } }
     /// The leader hears it with each heartbeat's answer. Only a hint: it decides about offers, and about no vote.
     var declinesLeadership: Bool { !mayLead || !takesLeadership }
     /// Campaigns that were left to others since the last leader.
@@ -349,6 +349,12 @@ public struct RaftGroup: Sendable {
         case .higherTerm:
             break
         }
+    }
+
+    /// Tells the leader at once: an offer that is on its way when this process ends would not be answered.
+    private mutating func decline() {
+        guard !isHalted, role == .follower, let leader else { return }
+        sendInPersistedTerm(.heartbeatReply(readRound: 0, declines: true), to: leader)
     }
 
     func checkAcceptsProposals() throws(RaftError) {

@@ -304,6 +304,8 @@ package final class GroupLog {
     package func beginStopping() {
         isStopping = true
         setMayLead()
+        // The leader hears of it now, and not with the next tick.
+        onInput()
     }
 
     private func set(_ obstacle: Obstacles, _ isThere: Bool) {

@@ -140,7 +140,11 @@ import Testing
 
     @Test func `a leadership that is declined stays where it is, and its leader goes on at once`() throws {
         let cluster = try led()
+        // The word that it declines is lost.
+        cluster.loses = { if case .heartbeatReply(readRound: 0, declines: true) = $0.body { true } else { false } }
         cluster.act("b") { $0.mayLead = false }
+        cluster.settle()
+        cluster.loses = { _ in false }
         try cluster.act("a") { try $0.transferLeadership(to: TestCluster.id("b")) }
         #expect(throws: RaftError.self) { try cluster.propose("a", "too early") }
         cluster.settle()
@@ -156,6 +160,9 @@ import Testing
         let b = TestCluster.id("b")
         func isDeclining() -> Bool? { cluster["a"].peerStatuses.first { $0.id == b }?.declinesLeadership }
         cluster.act("b") { if isStopping { $0.takesLeadership = false } else { $0.mayLead = false } }
+        // It says so at once: its process may be about to end.
+        cluster.settle()
+        #expect(isDeclining() == true)
         tickAll(cluster, "a", times: 10)
         #expect(isDeclining() == true)
         let error = #expect(throws: RaftError.self) { try cluster.act("a") { try $0.transferLeadership(to: b) } }
