@@ -177,7 +177,7 @@ public final class ChatroomNode: Service, Sendable {
         let loop = try EventLoop(name: "join")
         loop.start()
         defer { loop.shutdown() }
-        var isFirst = true
+        var saidAt: ContinuousClock.Instant?
         while true {
             do throws(NodeError) {
                 let identity = try await ClusterLinks.askIdentity(configuration, ring: ring, loop: loop)
@@ -193,8 +193,11 @@ public final class ChatroomNode: Service, Sendable {
                 return
             } catch {
                 guard error.code == .address else { throw error }
-                if isFirst { logger.warning("no seed answers yet", metadata: ["error": "\(error.message)"]) }
-                isFirst = false
+                // The reason may be another one by now.
+                if saidAt.map({ .now - $0 >= .seconds(60) }) ?? true {
+                    logger.warning("no seed answers yet", metadata: ["error": "\(error.message)"])
+                    saidAt = .now
+                }
             }
             try await Task.sleep(for: .milliseconds(200))
         }

@@ -59,7 +59,7 @@ extension ClusterLink {
 
     private func callFailed(_ node: NodeID, _ error: LinkError) {
         peers.failed(node, at: loop.nowMilliseconds, random: .random(in: 0..<1))
-        notify(.failed(node, error))
+        notify(.failed(node, error, isProven: false))
         setTimer()
     }
 
@@ -77,7 +77,7 @@ extension ClusterLink {
             strangers.leave(LinkPeers.ConnectionID(lastNumber))
             connection.close()
             if let called { return callFailed(called, error) }
-            return notify(.failed(nil, error))
+            return notify(.failed(nil, error, isProven: false))
         }
         links[link.id] = link
         mark(link)
@@ -103,8 +103,8 @@ extension ClusterLink {
         }
         if let error {
             // A stranger that says to be a node and goes is no sign that the node is gone.
-            let isProven = link.conversation.wasUp || (error.code != .closed && error.code != .timedOut)
-            notify(.failed(link.called ?? (isProven ? link.conversation.claimed : nil), error))
+            let isProven = link.conversation.isProven
+            notify(.failed(link.called ?? (isProven ? link.conversation.claimed : nil), error, isProven: isProven))
         }
         perform(effects)
     }

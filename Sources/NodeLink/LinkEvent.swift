@@ -13,9 +13,12 @@ public enum LinkEvent: Sendable, Hashable {
     case down(NodeID)
     /// A lane to that node that has refused a frame has room again: half of its bound.
     case hasRoom(NodeID, LinkLane)
-    /// A connection came to nothing or has ended, and why: for the log. The node is the one that was called, or that the
-    /// other side said to be; nil when it said nothing.
-    case failed(NodeID?, LinkError)
+    /// A connection came to nothing or has ended, and why: for the log.
+    ///
+    /// - node: the one that was called, or that the other side has proved to be; nil for all others, whoever they say
+    ///   to be.
+    /// - isProven: the other side has proved to be it.
+    case failed(NodeID?, LinkError, isProven: Bool)
 }
 
 /// A frame that has come and is to be dealt with: handed back when that is done, so that the sender may send more.

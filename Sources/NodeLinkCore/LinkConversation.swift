@@ -52,6 +52,8 @@ public struct LinkConversation: Sendable {
     public private(set) var stage = Stage.greeting
     /// The node that the other side said to be.
     public private(set) var claimed: NodeID?
+    /// Whether the other side has proved to be that node.
+    public private(set) var isProven = false
     /// Whether it has been up.
     public private(set) var wasUp = false
     /// Lanes that have refused a frame since they had room.
@@ -136,7 +138,7 @@ public struct LinkConversation: Sendable {
             let (certified, binding) = try identify(other.node)
             step = try greeting.heard(other, payload: frame.payload, certified: certified, binding: binding)
         case .proof(let proof): step = try greeting.heard(proof: proof)
-        case .refusal(let refusal): return .refused(refusal.error)
+        case .refusal(let refusal): return .refused(.unproven(refusal.error.code, by: called ?? claimed))
         case .credit, .ping: throw .helloExpected
         }
         switch step {
@@ -144,7 +146,9 @@ public struct LinkConversation: Sendable {
         case .send(let answer):
             _ = outbox.offer(answer)
             return .mayWrite
-        case .done(let other, let proof): return .greeted(other, proof: proof)
+        case .done(let other, let proof):
+            isProven = true
+            return .greeted(other, proof: proof)
         }
     }
 

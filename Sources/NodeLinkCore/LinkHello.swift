@@ -73,7 +73,8 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
     public func agree(with other: LinkHello, expected: NodeID?, certified: NodeID?) throws(LinkError) -> UInt32 {
         let version = try understand(other, certified: certified)
         guard !other.isNewcomer, other.cluster == cluster else {
-            throw LinkError(.cluster, "\(other.node) belongs to the cluster \(other.cluster), \(node) to \(cluster)")
+            throw LinkError(
+                .cluster, "\(other.node) belongs to the cluster \(other.shownCluster), \(node) to \(cluster)")
         }
         if let expected, expected != other.node {
             throw LinkError(.identity, "\(other.node) answers at the address of \(expected)")
@@ -105,6 +106,11 @@ public struct LinkHello: WireMessage, Sendable, Hashable {
             throw LinkError(.identity, "the certificate of \(certified) was shown by \(other.node)")
         }
         return newest
+    }
+
+    /// For people: it may come from somebody who proves nothing.
+    private var shownCluster: String {
+        cluster.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? cluster : "(no name of a cluster)"
     }
 
     private static func requireLevel(_ member: LinkHello, of cluster: LinkHello) throws(LinkError) {

@@ -4,7 +4,8 @@ import ChatModel
 ///
 /// Each node calls each other node that it knows of. When both calls succeed, the connection that the node with the
 /// smaller ID has made is kept; so both sides decide alike without asking each other. A node that has started anew
-/// (another `boot`) takes the place of its former self at once.
+/// (another `boot`) takes the place of its former self at once, unless it comes with other data: then another process
+/// has its ID, and the one that is connected stays.
 public struct LinkPeers: Sendable {
     /// Names one connection on this node.
     public struct ConnectionID: Hashable, Sendable {
@@ -195,6 +196,8 @@ public struct LinkPeers: Sendable {
         do throws(LinkError) {
             if other.isNewcomer, expected == nil {
                 _ = try me.understand(other, certified: certified)
+                // It would be taken in, in place of a node that runs, whose data would be refused from then on.
+                guard other.node != me.node, peers[other.node]?.link == nil else { throw Self.taken(other.node) }
                 return [.dismiss(connection)]
             }
             version = try me.agree(with: other, expected: expected, certified: certified)
@@ -209,6 +212,8 @@ public struct LinkPeers: Sendable {
             isOurs: expected != nil, since: now)
         var effects: [Effect] = []
         if let old = peers[node]?.link {
+            // A machine that was replaced is silent for some seconds, and then there is no link to it.
+            guard old.store == new.store else { return [.refuse(connection, Self.taken(node))] }
             guard old.boot != new.boot || isPreferred(new, over: old, with: node) else {
                 return [.refuse(connection, LinkError(.duplicate, "\(me.node) and \(node) are connected already"))]
             }
@@ -222,6 +227,13 @@ public struct LinkPeers: Sendable {
         if expected != nil { peers[node]?.calling = .notBefore(now) }
         nodes[connection] = node
         return effects + [.up(node, connection, version: version, boot: other.boot, store: other.store)]
+    }
+
+    private static func taken(_ node: NodeID) -> LinkError {
+        LinkError(
+            .taken,
+            "a node \(node) is connected, and another process with that ID and other data calls: stop it, or give it a "
+                + "nodeId of its own")
     }
 
     /// When both sides have connected at the same time, the connection of the smaller ID stays. When one side has made

@@ -73,6 +73,12 @@ extension RoomActor {
     /// The bytes of these that `missed` may have.
     func missedBytes(_ info: RoomInfo) -> Int { enterBytes(info) / 2 }
 
+    /// The bytes that the newest message alone may have, where it leaves no room for others: all but those of the first
+    /// element of the queue and of the tallies.
+    func newestBytes(_ info: RoomInfo) -> Int { max(missedBytes(info), enterBytes(info) - Self.queueBytesLeft) }
+
+    private static let queueBytesLeft = 64 << 10
+
     /// Puts the queue in, or what there is room for of it.
     /// - Parameter missed: the bytes of the messages that stand in the answer.
     func fillQueue(_ result: inout EnterResult, beside missed: Int, _ info: RoomInfo) {

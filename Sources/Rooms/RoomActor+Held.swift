@@ -42,12 +42,17 @@ extension RoomActor {
         for record in state.denials(of: user, since: since, at: now) { stream.notify(push(record), to: session) }
         guard state.managerUsers.contains(user) else { return }
         // A client on a bad link comes back often: its queue is for the room's messages.
+        // A long one hides none of the others: it is passed over, unless it is the newest, which does not count then.
         var bytesLeft = Self.toldAgainBytesMax
-        let newest = state.held(since: since).suffix(Self.toldAgainMax).reversed().prefix { record in
-            bytesLeft -= HistoryCodec.shownBytes(record.message)
-            return bytesLeft >= 0
+        let waiting = state.held(since: since).suffix(Self.toldAgainMax)
+        var told: [HeldRecord] = []
+        for record in waiting.reversed() {
+            let bytes = HistoryCodec.shownBytes(record.message)
+            guard bytes <= bytesLeft || told.isEmpty else { continue }
+            if bytes <= bytesLeft { bytesLeft -= bytes }
+            told.append(record)
         }
-        for record in newest.reversed() { stream.notify(push(record), to: session) }
+        for record in told.reversed() { stream.notify(push(record), to: session) }
     }
 
     /// The sessions of a lane may not have heard of it from a leader before this one.

@@ -86,29 +86,31 @@ extension RoomActor {
     func fillNewest(_ result: inout EnterResult, _ arrival: Arrival, _ info: RoomInfo) -> (bytes: Int, after: UInt64?) {
         let wanted = Int(arrival.request.history)
         guard wanted > 0 else { return (0, nil) }
-        let bytesMax = missedBytes(info)
         let after = entering.missedPages.start(ofNewest: wanted) {
-            state.lastSeq - UInt64(newest(wanted, bytesMax: bytesMax).count)
+            state.lastSeq - UInt64(newest(wanted, info).count)
         }
         guard after < state.lastSeq else {
             result.missed = []
             return (0, nil)
         }
+        let bytesMax = after + 1 == state.lastSeq ? newestBytes(info) : missedBytes(info)
         let page = entering.missedPages.page(after: after, bytesMax: bytesMax) { newer(than: after, limit: wanted) }
         guard page.lastSeq == state.lastSeq, page.messages.byteCount <= bytesMax else {
             // Made for others, before the room was given a longer announcement, or a shorter one.
-            result.missed = newest(wanted, bytesMax: bytesMax)
-            return (bytesMax, nil)
+            result.missed = newest(wanted, info)
+            return (newestBytes(info), nil)
         }
         sendMissed(page.messages, after: after, to: arrival.call.address)
         return (page.messages.byteCount, after)
     }
 
     /// Messages that have expired are unreachable at once, also those that the tail has.
-    private func newest(_ wanted: Int, bytesMax: Int) -> [Message] {
+    private func newest(_ wanted: Int, _ info: RoomInfo) -> [Message] {
         let oldest = visibleSince
         let messages = recent.tail.newest(wanted, lastSeq: state.lastSeq).filter { $0.time >= oldest }
-        return messages.suffix(EnterResult.fittingMissed(messages.reversed(), within: bytesMax))
+        let count = EnterResult.fittingMissed(messages.reversed(), within: missedBytes(info))
+        guard count == 0 else { return messages.suffix(count) }
+        return messages.suffix(EnterResult.fittingMissed(messages.suffix(1), within: newestBytes(info)))
     }
 }
 

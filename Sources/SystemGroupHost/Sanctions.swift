@@ -43,13 +43,20 @@ public struct Sanctions: Sendable, Equatable {
     public func page(
         _ kind: SanctionKind, after: UserID?, limit: Int, at now: Timestamp
     ) -> Page<(user: UserID, sanction: UserSanction), UserID> {
-        let left = self[kind].filter { user, sanction in
-            sanction.isInForce(at: now) && (after.map { $0 < user } ?? true)
+        // The first ones, never many at once: sorting all of them would hold up the system group for each page.
+        let wanted = limit + 1
+        var first: [(user: UserID, sanction: UserSanction)] = []
+        func keepWanted() {
+            first.sort { $0.user < $1.user }
+            first.removeLast(max(0, first.count - wanted))
         }
-        let users = left.keys.sorted()
-        let shown = users.prefix(limit)
-        return Page(
-            items: shown.compactMap { user in left[user].map { (user, $0) } },
-            next: users.count > limit ? shown.last : nil)
+        for (user, sanction) in self[kind] where sanction.isInForce(at: now) {
+            if let after, user <= after { continue }
+            if first.count >= 2 * wanted { keepWanted() }
+            first.append((user, sanction))
+        }
+        keepWanted()
+        let shown = Array(first.prefix(limit))
+        return Page(items: shown, next: first.count > limit ? shown.last?.user : nil)
     }
 }

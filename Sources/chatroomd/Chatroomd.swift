@@ -77,7 +77,7 @@ struct Chatroomd: AsyncParsableCommand {
             case .text:
                 var stream = StreamLogHandler.standardError(label: label)
                 stream.logLevel = .trace
-                return control.handler(stream)
+                return control.handler(SingleLineLogHandler(stream))
             }
         }
         logger[metadataKey: "node"] = "\(configuration.node)"

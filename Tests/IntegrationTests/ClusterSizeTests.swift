@@ -27,6 +27,30 @@ extension IntegrationTests {
             }
         }
 
+        /// A configuration that was copied, with the ID in it.
+        @Test func `an empty process with the ID of a node that runs waits until that one is gone`() async throws {
+            try await TestCluster.run(3, shards: 2) { cluster in
+                try await cluster.start(3)
+                let room = try await cluster.room("twins")
+                let ann = try await TestClient.entered(cluster.nodes[1], "ann", room)
+                let seeds = cluster.nodes.compactMap { $0.linkPort.map { "127.0.0.1:\($0)" } }
+                let twin = try TestNode(["nodeId": "n2", "shards": 2, "link": ["port": 0, "seeds": seeds]])
+                var keys = TestNode.keys
+                keys["cluster"] = [["secret": TestCluster.secret]]
+                try twin.write(keys, to: twin.keysPath, mode: 0o600)
+                let program = try Program("chatroomd", ["--config", twin.configPath])
+                defer { program.signal(SIGKILL) }
+                let line = try await program.errorLine { $0.contains("no seed answers yet") }
+                #expect(
+                    line?.contains("it is connected to another process with this node's ID") == true, "\(line ?? "")")
+                // The node is as it was, and so is its data.
+                _ = try await ann.send(room, "still here")
+                try await cluster.settled()
+                await cluster.nodes[1].kill()
+                #expect(try await program.errorLine { $0.contains("joining a cluster") } != nil)
+            }
+        }
+
         /// A node that joins hears of the level after its start.
         @Test func `nodes that have just joined write what the cluster's level brings`() async throws {
             try await TestCluster.run(3, shards: 1) { cluster in

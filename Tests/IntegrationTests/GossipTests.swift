@@ -51,7 +51,7 @@ extension IntegrationTests {
             try stranger.write(keys, to: stranger.keysPath, mode: 0o600)
             let refused = try Program("chatroomd", ["--config", stranger.configPath])
             let line = try await refused.errorLine { $0.contains("no seed answers yet") }
-            #expect(line?.contains("does not prove that it has a cluster key") == true)
+            #expect(line?.contains("this node has none of its cluster keys") == true)
             refused.signal(SIGKILL)
             _ = try await refused.ended()
             await first.kill()

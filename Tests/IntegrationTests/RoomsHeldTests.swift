@@ -247,6 +247,28 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a long message that waits hides none of the others from a manager that resumes`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("r", creator: "owner")
+                try await moderate(node)
+                let owner = try await TestClient.connected(node, "owner")
+                let entered = try await owner.enter(room)
+                let ann = try await TestClient.entered(node, "ann", room)
+                try await owner.drop()
+                var held: [String] = []
+                // Six times as long in JSON.
+                let long = "iffy " + String(repeating: "\u{1}", count: 11_000)
+                for text in ["iffy 1", long, "iffy 2", long] { held.append(try await ann.hold(room, text)) }
+                let back = try await TestClient.open(port: node.clientPort)
+                #expect(try await back.connect(token: node.token("owner"), session: owner.session).resumed)
+                _ = try await back.enter(room, since: entered.seq, epoch: entered.epoch)
+                for id in [held[0], held[2], held[3]] { try await back.told(id) }
+                try await ann.send(room, "end")
+                try await back.message("end")
+                #expect(await back.heldPushes == 3)
+            }
+        }
+
         @Test func `a webhook that was away is told of all, decided or not, in order, from a backup too`() async throws
         {
             try await TestNode.run { node in

@@ -21,7 +21,8 @@ import Testing
             .append(previousIndex: 7, previousTerm: 3, commitIndex: 6, entries: entries),
             .append(previousIndex: 0, previousTerm: 0, commitIndex: 0, entries: []),
             .appendAccepted(matchIndex: 9), .appendRejected(previousIndex: 9, hintIndex: 4, hintTerm: 2),
-            .heartbeat(commitIndex: 5, readRound: 6), .heartbeatReply(readRound: 7), .heartbeatReply(readRound: 0, declines: true),
+            .heartbeat(commitIndex: 5, readRound: 6), .heartbeatReply(readRound: 7),
+            .heartbeatReply(readRound: 0, declines: true),
             .snapshot(SnapshotMark(index: 9, term: 3, membership: membership)), .snapshotFailed(index: 3),
             .timeoutNow, .higherTerm,
         ]

@@ -71,15 +71,18 @@ import Testing
         #expect(
             refusal(peers.hello(hello("b", store: 2), on: ID(2), expected: b, certified: b, at: 0), on: 2) == .removed)
         #expect(peers.reached == [])
+        // A node without data is not refused: it has none yet.
+        let question = peers.hello(.newcomer(b), on: ID(5), expected: nil, certified: b, at: 0)
+        #expect(question == [.dismiss(ID(5))])
         _ = peers.hello(hello("b", store: 4), on: ID(3), expected: nil, certified: b, at: 0)
         #expect(peers.reached == [b])
         // The former store does not displace the new one, with whatever boot.
         let late = peers.hello(hello("b", store: 2, boot: 9), on: ID(4), expected: nil, certified: b, at: 0)
         #expect(refusal(late, on: 4) == .removed)
         #expect(peers.connection(to: b) == ID(3))
-        // Nor is a node without data refused, which has none yet.
-        let question = peers.hello(.newcomer(b), on: ID(5), expected: nil, certified: b, at: 0)
-        #expect(question == [.dismiss(ID(5))])
+        // A process without data would take the place of the node that is connected.
+        let twin = peers.hello(.newcomer(b), on: ID(6), expected: nil, certified: b, at: 0)
+        #expect(refusal(twin, on: 6) == .taken)
     }
 
     @Test func `the connection of a node that is removed ends, and that of others stays`() {

@@ -18,7 +18,7 @@ import Testing
             let b = try await Station.start(
                 Station.hello("b"), on: loop, keys: Station.keys(2), tls: try tls("b"))
             await a.know(b)
-            try await b.failed(a.id, .proof)
+            try await b.failed(nil, .proof)
             try await a.failed(b.id, .proof)
             await b.know(a)
             try await a.failed(b.id, .proof)
@@ -92,7 +92,7 @@ import Testing
             } throws: {
                 ($0 as? LinkError)?.code == .proof
             }
-            try await a.failed(Station.node("new"), .proof)
+            try await a.failed(nil, .proof)
             // It takes any proof and has none.
             let liar = LinkKeys(prove: { _ in [1] }, accepts: { _, _ in true })
             let b = try await Station.start(Station.hello("b"), on: loop, keys: liar)
@@ -103,6 +103,71 @@ import Testing
             } throws: {
                 ($0 as? LinkError)?.code == .proof
             }
+        }
+    }
+
+    @Test func `a process with the ID of a node that is connected, and without its data, changes nothing`() async throws
+    {
+        try await withLoop { loop in
+            let a = try await Station.start(Station.hello("a"), on: loop)
+            let b = try await Station.start(Station.hello("b"), on: loop)
+            await a.know(b)
+            try await a.up(b.id)
+            try await b.up(a.id)
+            func question(_ node: String) async throws -> String {
+                try await ClusterLink.askIdentity(
+                    loop: loop, host: "127.0.0.1", port: a.port, keys: Station.keys(1), tls: nil,
+                    node: Station.node(node)
+                ).cluster
+            }
+            for name in ["a", "b"] {
+                await #expect {
+                    _ = try await question(name)
+                } throws: {
+                    ($0 as? LinkError)?.code == .taken
+                }
+            }
+            try await a.failed(b.id, .taken)
+            var other = Station.hello("b", boot: 99)
+            other.store = 8
+            let twin = try await RawPeer.connect(to: a.port, on: loop)
+            try await twin.introduce(other)
+            #expect(try await twin.refusal().code == .taken)
+            #expect(await a.reached == [b.id])
+            #expect(await !a.events.contains(.down(b.id)))
+            // It may when the node is gone.
+            await b.run { $0.kill() }
+            try await a.down(b.id)
+            #expect(try await question("b") == "c1")
+            let next = try await Station.start(other, on: loop)
+            await next.know(a)
+            try await next.up(a.id)
+        }
+    }
+
+    @Test func `a side without a proof writes nothing of its own into the log, and speaks for no node`() async throws {
+        try await withLoop { loop in
+            let a = try await Station.start(Station.hello("a"), on: loop)
+            let liar = try await RawPeer.connect(to: a.port, on: loop)
+            var hello = Station.hello("b")
+            hello.nonce = [UInt8](repeating: 1, count: LinkHello.nonceBytes)
+            let refusal = LinkRefusal(LinkError(.removed, "b\n2026-12-01 error: all is lost"))
+            await liar.send([LinkControl.hello(hello).frame, LinkControl.refusal(refusal).frame])
+            try await a.failed(nil, .removed)
+            let texts = await a.events.compactMap {
+                if case .failed(_, let error, _) = $0 { error.message } else { nil }
+            }
+            #expect(
+                !texts.isEmpty && texts.allSatisfy { $0.hasPrefix("b refuses this node, without proof who it is: ") })
+            #expect(texts.allSatisfy { !$0.contains("lost") && !$0.contains("\n") })
+            let named = try await RawPeer.connect(to: a.port, on: loop)
+            hello.cluster = "c\n2026-12-01 error: lost"
+            await named.send([LinkControl.hello(hello).frame])
+            try await a.failed(nil, .cluster)
+            #expect(
+                await !a.events.contains {
+                    if case .failed(_, let error, _) = $0 { error.message.contains("\n") } else { false }
+                })
         }
     }
 
@@ -121,7 +186,7 @@ import Testing
             try await a.down(b.id)
             try await b.wait("two refusals") { recorded in
                 recorded.events.count {
-                    if case .failed(Station.node("a"), let error) = $0 { error.code == .removed } else { false }
+                    if case .failed(Station.node("a"), let error, _) = $0 { error.code == .removed } else { false }
                 } >= 2
             }
             var again = Station.hello("b", boot: 3)

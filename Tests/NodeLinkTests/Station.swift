@@ -158,7 +158,7 @@ struct Station: Sendable {
     func failed(_ node: NodeID?, _ code: LinkError.Code) async throws {
         try await wait("\(code) of \(node?.text ?? "somebody")") { recorded in
             recorded.events.contains {
-                if case .failed(let other, let error) = $0 { other == node && error.code == code } else { false }
+                if case .failed(let other, let error, _) = $0 { other == node && error.code == code } else { false }
             }
         }
     }

@@ -17,7 +17,7 @@ import Testing
         var complaints = LinkComplaints()
         return try given.map {
             let node = try $0.node.map { try #require(NodeID($0)) }
-            return complaints.admit(node, $0.code, at: start + .seconds($0.second))
+            return complaints.admit(node, $0.code, isProven: true, at: start + .seconds($0.second))
         }
     }
 
@@ -80,11 +80,21 @@ import Testing
     @Test func `links with a node that was taken out are told quietly for a minute after it was last said`() throws {
         let (start, node) = (ContinuousClock.now, try #require(NodeID("a")))
         var complaints = LinkComplaints()
-        _ = complaints.admit(node, .identity, at: start)
+        _ = complaints.admit(node, .identity, isProven: true, at: start)
         #expect(!complaints.isOut(node, at: start))
-        for second in [0, 30] { _ = complaints.admit(node, .removed, at: start + .seconds(second)) }
+        for second in [0, 30] {
+            _ = complaints.admit(node, .removed, isProven: true, at: start + .seconds(second))
+        }
         #expect(complaints.isOut(node, at: start + .seconds(89)))
         #expect(!complaints.isOut(try #require(NodeID("b")), at: start + .seconds(31)))
         #expect(!complaints.isOut(node, at: start + .seconds(90)))
+    }
+
+    @Test func `nobody makes the links with a node quiet without proof to be it`() throws {
+        let (start, node) = (ContinuousClock.now, try #require(NodeID("a")))
+        var complaints = LinkComplaints()
+        let said = [0, 30].map { complaints.admit(node, .removed, isProven: false, at: start + .seconds($0)) }
+        #expect(said == [false, true])
+        #expect(!complaints.isOut(node, at: start + .seconds(30)))
     }
 }

@@ -71,6 +71,22 @@ import Wire
         }
     }
 
+    @Test func `a newest message that leaves no room for others is there alone`() async throws {
+        try await HostedRooms.run(try TemporaryDirectory()) { hosted in
+            try await hosted.createRoom()
+            try await hosted.ask(hosted.enter("ann"))
+            // Six times as long in JSON.
+            for (id, text) in [("short", "hello"), ("long", String(repeating: "\u{1}", count: 24_000))] {
+                let send = SendRequest(room: HostedRooms.room, clientID: id, draft: MessageDraft(body: .text(text)))
+                try await hosted.ask(hosted.call("ann", .operation(.send(send))))
+            }
+            for user in ["bob", "carl"] {
+                let result = try await Self.entered(hosted, Self.enter(hosted, user, history: 50))
+                #expect(result.missed?.compactMap(\.seq) == [result.seq])
+            }
+        }
+    }
+
     @Test func `a tail that is shorter than what is asked for is filled from storage, once for a storm`() async throws {
         let directory = try TemporaryDirectory()
         try await HostedRooms.run(directory) { hosted in

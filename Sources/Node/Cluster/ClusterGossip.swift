@@ -56,7 +56,7 @@ final class ClusterGossip: Sendable {
                 links?.link.value.observe { event in
                     switch event {
                     case .down(let node): driver.onNodeLost(node)
-                    case .failed(let node?, let error) where error.code == .closed || error.code == .timedOut:
+                    case .failed(let node?, let error, _) where error.code == .closed || error.code == .timedOut:
                         driver.onNodeLost(node)
                     case .up, .failed, .hasRoom: break
                     }

@@ -42,6 +42,9 @@ final class ClusterLinks: Sendable {
     {
         let tls = try configuration.linkTLS?.read(for: configuration.node)
         var reasons: [String] = []
+        // The programs that can't do each other's level, as none of which has proved who it is: one alone is not believed
+        // where there are others.
+        var misfits: [String] = []
         for seed in configuration.linkSeeds {
             guard let (host, port) = seed.hostAndPort else { continue }
             do throws(LinkError) {
@@ -49,11 +52,12 @@ final class ClusterLinks: Sendable {
                     loop: loop, host: host, port: port, keys: LinkKeys(ring),
                     tls: tls, node: configuration.node, level: configuration.levelMax)
             } catch {
-                // Asking again would not help.
-                if error.code == .level { throw NodeError(.version, error.message) }
+                if error.code == .level { misfits.append(error.message) }
                 reasons.append("\(seed): \(error)")
             }
         }
+        // Asking again would not help.
+        if let first = misfits.first, misfits.count == reasons.count { throw NodeError(.version, first) }
         throw NodeError(.address, "no seed says which cluster this is: \(reasons.joined(separator: "; "))")
     }
 
@@ -81,7 +85,7 @@ final class ClusterLinks: Sendable {
             var metadata: Logger.Metadata = ["peer": "\(node)"]
             metadata["error"] = complaints.noteDown(node, at: .now).map { "\($0)" }
             logger.log(level: isOut ? .debug : .warning, "link is down", metadata: metadata)
-        case .failed(let node, let error):
+        case .failed(let node, let error, let isProven):
             let metadata: Logger.Metadata = ["peer": "\(node?.text ?? "?")", "code": "\(error.code.rawValue)"]
             switch error.code {
             // An error that passes by itself, and is tried again.
@@ -92,8 +96,8 @@ final class ClusterLinks: Sendable {
                     logger.debug("link: \(error)", metadata: metadata)
                 }
             case .duplicate: logger.debug("link: \(error)", metadata: metadata)
-            case .malformed, .version, .level, .cluster, .identity, .proof, .removed, .shards:
-                guard complaints.admit(node, error.code, at: .now) else { return }
+            case .malformed, .version, .level, .cluster, .identity, .proof, .removed, .taken, .shards:
+                guard complaints.admit(node, error.code, isProven: isProven, at: .now) else { return }
                 logger.warning("link: \(error)", metadata: metadata)
             }
         case .hasRoom: break

@@ -32,13 +32,24 @@ struct LinkComplaints {
 
     private var peers: [NodeID: Peer] = [:]
     private var saidAt: [Kind: ContinuousClock.Instant] = [:]
-    /// When nodes that were taken out called first and last.
-    private var removed: [NodeID: (first: ContinuousClock.Instant, last: ContinuousClock.Instant)] = [:]
+    /// When it was said first and last of each node that it, or this one, was taken out.
+    private var removed: [NodeID: Removal] = [:]
+
+    private struct Removal {
+        var first: ContinuousClock.Instant
+        var last: ContinuousClock.Instant
+        /// When it was said last on a connection on which the node has proved who it is: nobody else can make a link quiet.
+        var lastProven: ContinuousClock.Instant?
+    }
 
     /// Whether to say it at `now`.
-    /// - Parameter node: nil for whoever has not said who it is.
-    mutating func admit(_ node: NodeID?, _ code: LinkError.Code, at now: ContinuousClock.Instant) -> Bool {
-        if code == .removed, let node, !isPersistent(node, at: now) { return false }
+    /// - Parameters:
+    ///   - node: nil for all who have not proved who they are, and were not called.
+    ///   - isProven: whether the other side has proved to be `node`.
+    mutating func admit(_ node: NodeID?, _ code: LinkError.Code, isProven: Bool, at now: ContinuousClock.Instant)
+        -> Bool
+    {
+        if code == .removed, let node, !isPersistent(node, isProven: isProven, at: now) { return false }
         let kind = Kind(node: node, code: code)
         if let last = saidAt[kind], now - last < Self.interval { return false }
         if saidAt.count >= Self.kindsMax {
@@ -78,18 +89,20 @@ struct LinkComplaints {
 
     /// Whether one of the two was taken out of the cluster, as was said on a link to that node lately.
     func isOut(_ node: NodeID, at now: ContinuousClock.Instant) -> Bool {
-        removed[node].map { now - $0.last < Self.interval } ?? false
+        removed[node]?.lastProven.map { now - $0 < Self.interval } ?? false
     }
 
-    private mutating func isPersistent(_ node: NodeID, at now: ContinuousClock.Instant) -> Bool {
-        guard let known = removed[node], now - known.last < Self.interval else {
+    private mutating func isPersistent(_ node: NodeID, isProven: Bool, at now: ContinuousClock.Instant) -> Bool {
+        var known = removed[node] ?? Removal(first: now, last: now)
+        if removed[node] == nil {
             if removed.count >= Self.kindsMax { removed = removed.filter { now - $0.value.last < Self.interval } }
             // A crowd of names does not grow the memory.
             guard removed.count < Self.kindsMax else { return false }
-            removed[node] = (now, now)
-            return false
         }
-        removed[node]?.last = now
+        if now - known.last >= Self.interval { known.first = now }
+        known.last = now
+        if isProven { known.lastProven = now }
+        removed[node] = known
         return now - known.first >= Self.patience
     }
 }

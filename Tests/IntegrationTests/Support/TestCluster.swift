@@ -16,6 +16,9 @@ final class TestCluster: Sendable {
     /// end of the grace, on a slow machine too.
     static let graceSeconds = 12
 
+    /// The cluster's key.
+    static let secret = String(repeating: "a key of this cluster", count: 2)
+
     /// n1, n2, ...: those that run, and those that may.
     let nodes: [TestNode]
     private let shardCount: Int
@@ -28,7 +31,6 @@ final class TestCluster: Sendable {
         let ports = try FreePort.take(count)
         var session = rates
         session["graceSeconds"] = Self.graceSeconds
-        let secret = String(repeating: "a key of this cluster", count: 2)
         nodes = try ports.enumerated().map { [session] place, port in
             let node = try TestNode([
                 "nodeId": "n\(place + 1)", "shards": shards, "session": session, "rooms": rooms,
@@ -36,7 +38,7 @@ final class TestCluster: Sendable {
                 "media": ["roundSeconds": 1],
             ])
             var keys = TestNode.keys
-            keys["cluster"] = [["secret": secret]]
+            keys["cluster"] = [["secret": Self.secret]]
             try node.write(keys, to: node.keysPath, mode: 0o600)
             return node
         }
