@@ -43,7 +43,7 @@ enum Letters {
         switch scalar.value {
         case 0..<0xAD, 0xAE..<0x300, 0x370..<0x483, 0x48A..<0x591: false
         case 0x3001..<0x3099, 0x309B..<0x3164, 0x3165..<0xA640, 0xAC00..<0xD800, 0x1F000..<0x1FB00: false
-        case hangulLeads.lowerBound...0x11FF: true
+        case hangulLeads.lowerBound...0x11FF, 0xFF9E...0xFF9F: true
         default:
             isDiacritic(scalar) || scalar.properties.isDefaultIgnorableCodePoint
                 || scalar.properties.canonicalCombiningClass != .notReordered
@@ -62,8 +62,9 @@ enum Letters {
     private static func joined(_ letter: Unicode.Scalar, _ mark: Unicode.Scalar) -> Unicode.Scalar? {
         if mark.value >= hangulLeads.lowerBound, mark.value <= 0x11FF { return syllable(letter.value, mark.value) }
         var text = String.UnicodeScalarView()
-        text.append(letter)
-        text.append(mark)
+        // Half-width kana have half-width marks.
+        text.append(CompatibleScalars.plain(letter) ?? letter)
+        text.append(CompatibleScalars.plain(mark) ?? mark)
         return composed[String(text)]
     }
 

@@ -1,6 +1,8 @@
 import ChatModel
-import Moderation
+import Foundation
 import Testing
+
+@testable import Moderation
 
 struct WordFilterTests {
     private func filter(_ replaced: [String], refused: [String] = []) throws -> WordFilter {
@@ -27,6 +29,30 @@ struct WordFilterTests {
         #expect(filter.check("ÄRGER ЖУК") == .replaced("***** ***"))
         #expect(filter.check("Ａ\u{3000}b") == .replaced("***"))
         #expect(filter.check("b.a.d bád") == .clean)
+    }
+
+    @Test func `other forms of a letter are that letter`() throws {
+        let filter = try filter(["bad", "不", "バカ", "ⓧ7"])
+        for text in ["𝐛𝐚𝐝", "𝓑𝓪𝓭", "ⓑⓐⓓ", "ᵇᵃᵈ", "ｂａｄ", "🄱🄰🄳"] {
+            #expect(filter.check(text) == .replaced("***"), "\(text)")
+        }
+        for ideograph in ["\u{F967}", "不"] { #expect(filter.check(ideograph) == .replaced("*")) }
+        #expect(filter.check("ﾊﾞｶ ﾊﾞ") == .replaced("*** ﾊﾞ"))
+        #expect(filter.check("x⁷") == .replaced("**"))
+    }
+
+    @Test func `each form of a letter is the one that Unicode says`() {
+        for value in UInt32(0x80)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value), !(0xFF01...0xFF5E).contains(value), value != 0x3000 else {
+                continue
+            }
+            let whole = Array(String(scalar).precomposedStringWithCompatibilityMapping.unicodeScalars)
+            let plain = whole.count == 1 && whole[0] != scalar ? whole[0] : nil
+            // The table is of Unicode 14.
+            if (scalar.properties.age?.major ?? 99) > 14 { continue }
+            let found = CompatibleScalars.plain(scalar)
+            if found != plain { Issue.record("U+\(String(value, radix: 16)): \(String(describing: found))") }
+        }
     }
 
     @Test func `overlapping and nested words are replaced as a whole`() throws {
