@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import ControlClient
@@ -41,5 +42,16 @@ import Testing
         let report = HealthCommand.Report(alive: true, ready: false, reason: "drained", mayPass: false)
         let failure = try #require(HealthCommand.verdict([(ClusterFile.Node(id: "n2", api: "h:1"), report)]))
         #expect(failure.message == "n2 (h:1) does not serve: drained")
+    }
+
+    @Test func `a cluster of fewer than three nodes says that it has one copy of each shard`() throws {
+        func copies(alive: Int, dead: Int) throws -> Bool {
+            let text =
+                #"{"shards":128,"withoutLeader":0,"underReplicated":0,"nodes":{"alive":\#(alive),"dead":\#(dead)}}"#
+            let lines = ClusterCommand.Health.lines(try JSONTree(parsing: Data(text.utf8)))
+            return lines.contains { $0.hasPrefix("copies") && $0.contains("one of each shard") }
+        }
+        #expect(try copies(alive: 1, dead: 0) && copies(alive: 2, dead: 0))
+        #expect(try !copies(alive: 3, dead: 0) && !copies(alive: 2, dead: 1))
     }
 }

@@ -79,23 +79,29 @@ extension ClusterCommand {
 
         func run() async throws {
             let health = try await common.client().call("GET", ["cluster", "health"])
-            common.show(health) { health in
-                let nodes = health["nodes"]
-                return Table.facts([
-                    ("shards", health["shards"]?.shown ?? ""),
-                    ("without leader", health["withoutLeader"]?.shown ?? ""),
-                    ("under-replicated", health["underReplicated"]?.shown ?? ""),
-                    ("nodes alive", nodes?["alive"]?.shown ?? ""), ("nodes dead", nodes?["dead"]?.shown ?? ""),
-                    ("versions", (nodes?["versions"]?.items ?? []).map(\.shown).joined(separator: ", ")),
-                    ("feature level", health["featureLevel"]?.shown ?? ""),
-                ])
-            }
+            common.show(health) { Self.lines($0) }
             let leaderless = health["withoutLeader"]?.integer ?? 0
             guard leaderless > 0 else { return }
             throw CommandFailure(
                 .refused,
                 "\(DisplayText.count(leaderless, "shard")) \(leaderless == 1 ? "has" : "have") no leader: "
                     + "chatroomctl cluster shards names the replicas")
+        }
+
+        /// The facts, each on a line.
+        static func lines(_ health: JSONTree) -> [String] {
+            let nodes = health["nodes"]
+            let (alive, dead) = (nodes?["alive"]?.integer ?? 0, nodes?["dead"]?.integer ?? 0)
+            return Table.facts([
+                ("shards", health["shards"]?.shown ?? ""),
+                // Nothing is under-replicated then, and nothing survives the loss of its node.
+                ("copies", alive + dead < 3 ? "one of each shard: three nodes hold three" : ""),
+                ("without leader", health["withoutLeader"]?.shown ?? ""),
+                ("under-replicated", health["underReplicated"]?.shown ?? ""),
+                ("nodes alive", nodes?["alive"]?.shown ?? ""), ("nodes dead", nodes?["dead"]?.shown ?? ""),
+                ("versions", (nodes?["versions"]?.items ?? []).map(\.shown).joined(separator: ", ")),
+                ("feature level", health["featureLevel"]?.shown ?? ""),
+            ])
         }
     }
 
