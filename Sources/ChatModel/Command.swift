@@ -142,9 +142,9 @@ public enum CommandBody: Sendable, Hashable {
     indirect case updateRoom(set: RoomChanges, NotifyOptions)
     indirect case closeRoom(NotifyOptions)
     case reopenRoom
-    /// With `CommandFacts.keepDeletedSeconds` the room can be had back for that long.
+    /// With `CommandFacts.keepDeletedSeconds` the room can be restored for that long.
     case deleteRoom
-    /// A deleted room that can be had back exists again, closed.
+    /// A deleted room that can be restored exists again, closed.
     case undeleteRoom
     /// Deletes a room for good, also one that was deleted and could be had back.
     case purgeRoom
@@ -329,13 +329,13 @@ public struct CommandFacts: Sendable, Hashable {
         get { rare?.fields.pollKey }
         set { if rare != nil || newValue != nil { change { $0.pollKey = newValue } } }
     }
-    /// For how long a room that `deleteRoom` deletes can be had back; 0: it can't.
+    /// For how long a room that `deleteRoom` deletes can be restored; 0: it can't.
     public var keepDeletedSeconds: Int64 {
         get { rare?.fields.keepDeletedSeconds ?? 0 }
         set { if rare != nil || newValue != 0 { change { $0.keepDeletedSeconds = newValue } } }
     }
 
-    /// A room that is deleted and can be had back tells in its history which transient elements have gone.
+    /// A room that is deleted and can be restored tells in its history which transient elements have gone.
     public var tellsGoneElements: Bool {
         get { rare?.fields.tellsGoneElements ?? false }
         set { if rare != nil || newValue { change { $0.tellsGoneElements = newValue } } }

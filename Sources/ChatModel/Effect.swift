@@ -93,7 +93,7 @@ public enum CatalogueKind: UInt8, Sendable, Hashable, CaseIterable {
     case robot = 7
     /// The app's webhook is owed something; key: empty.
     case webhook = 8
-    /// In place of `.room`: the room was deleted and can be had back; key: empty.
+    /// In place of `.room`: the room was deleted and can be restored; key: empty.
     case deletedRoom = 9
     /// A counter: `Tally`; key: the tally's.
     case tally = 13
@@ -225,7 +225,7 @@ public struct RecordedKick: Sendable, Hashable {
     }
 }
 
-/// A deleted room that can be had back, as it will be then. Its members and its queue keep their rows.
+/// A deleted room that can be restored, as it will be then. Its members and its queue keep their rows.
 public struct DeletedRoomRecord: Sendable, Hashable {
     public var room: RoomRecord
     public var deletedAt: Timestamp

@@ -1,5 +1,6 @@
-/// The fixed numbers of PROTOCOL.md: the one place where each of them stands. Bytes are UTF-8 bytes of the
-/// decoded string. Numbers that a configuration may change are in `RoomPolicy` and the hosts' configurations.
+/// The fixed numbers of PROTOCOL.md: the one place where each of them stands. Each is the most that is allowed, unless its
+/// name says otherwise. Bytes are UTF-8 bytes of the decoded string. Numbers that a configuration may change are in
+/// `RoomPolicy` and the hosts' configurations.
 public enum Limits {
     public static let kilobyte = 1024
 
@@ -134,8 +135,10 @@ public enum Limits {
     /// The same of all users together; beyond it those of whoever has more than an equal part go first, then the
     /// oldest.
     public static let rememberedBytesPerRoom = 16 << 20
-    /// Nothing that is told a client in one reply of history is longer, in JSON, as which it is longest: a page ends
-    /// before it, and a COMBINE has no more copies (PROTOCOL.md, "Rates").
+    /// The newest kept messages of an active room that its leader has in memory, for clients that come back.
+    public static let hotTailMessages = 256
+    /// The most bytes that the messages of one reply of history take as JSON, the longer encoding: a page ends before it,
+    /// and a COMBINE has no more copies (PROTOCOL.md, "Rates").
     public static let replyBytes = 256 * kilobyte
     /// The part of `replyBytes` that is left for the reply around its messages.
     public static let replyFrameBytes = 512
@@ -170,9 +173,9 @@ public struct RoomPolicy: Sendable, Hashable {
     /// For how long nobody enters anonymously from the address of an anonymous member who was blacklisted; 0: not at
     /// all.
     public var anonymousBarSeconds: Int64 = 600
-    /// For how long a deleted room can be had back; 0: not at all.
+    /// For how long a deleted room can be restored; 0: not at all.
     public var undeleteSeconds: Int64 = 86_400
-    /// The deleted rooms of a shard that can be had back; further ones are gone at once.
+    /// The deleted rooms of a shard that can be restored; further ones are gone at once.
     public static let deletedRoomsMax = 10_000
 
     public init() {}

@@ -89,7 +89,7 @@ public struct RoomView: Sendable, Hashable {
     public var shard: ShardID?
     /// Server API only.
     public var leader: NodeID?
-    /// Only of a deleted room that can be had back, as `purgeAt`. Server API only.
+    /// Only of a deleted room that can be restored, as `purgeAt`. Server API only.
     public var deletedAt: Timestamp?
     /// When it is gone for good.
     public var purgeAt: Timestamp?

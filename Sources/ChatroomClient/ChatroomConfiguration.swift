@@ -6,10 +6,10 @@ public struct ChatroomConfiguration: Sendable {
     /// URLs of gateways, best first: `wss://chat.example.com/v1/ws`. Without a path, `/v1/ws` is meant. Used beside
     /// what the address provider gives and the server names.
     public var gateways: [String]
-    /// Asked at the first connect and at each reconnect. It has 10 s; then, or if it throws or gives nothing, the last
+    /// Asked at the first connect and at each reconnect. It has ``ClientSettings/providerMilliseconds``; then, or if it throws or gives nothing, the last
     /// known gateways are used.
     public var addressProvider: (@Sendable () async throws -> [String])?
-    /// Asked at every login, and when the token ends. It has 10 s. Needed unless `settings.anonymous`.
+    /// Asked at every login, and when the token ends. It has ``ClientSettings/providerMilliseconds``. Needed unless `settings.anonymous`.
     public var tokenProvider: (@Sendable () async throws -> String)?
     /// Numbers: retries, waits, bounds.
     public var settings = ClientSettings()

@@ -63,7 +63,7 @@ extension RaftGroup {
             if (lastTerm, lastIndex) < (log.lastTerm, log.lastIndex) { isOlderAsked = true }
             answerPreVote(ask, lastIndex: lastIndex, lastTerm: lastTerm)
         }
-        // They wait for a leader and can't be it.
+        // They wait for a leader and can't become one.
         guard isOlderAsked, role == .follower, leader == nil, mayLead, canCampaign else { return }
         resetElectionTimer()
         startElection()

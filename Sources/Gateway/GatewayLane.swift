@@ -170,7 +170,7 @@ final class GatewayLane {
         }
     }
 
-    /// Sends every client elsewhere; who comes again is taken when the node hears its cluster again.
+    /// Sends every client elsewhere. Clients that come again are taken as soon as the node hears its cluster.
     func sendAllAway(endingSessions: Bool) {
         for connection in connections.values {
             guard case .open = connection.phase else { continue }

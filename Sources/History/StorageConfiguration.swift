@@ -9,7 +9,7 @@ public struct StorageConfiguration: Sendable {
     /// Rows older than that many days are never returned, of rooms without a life of their own (PROTOCOL.md, "History").
     public var retentionDays: Int64 = 10
     /// Rows of a room's end that `loadRoom` returns.
-    public var hotTailRows = 200
+    public var hotTailRows = Limits.hotTailMessages
     /// How far back `loadRoom` returns command keys (PROTOCOL.md, "Retry").
     public var commandMemorySeconds = Limits.commandMemorySeconds
     /// How long rows may wait for others to share a transaction, of which each shard has its own. Reads do not wait for

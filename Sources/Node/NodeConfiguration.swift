@@ -64,7 +64,8 @@ public struct NodeConfiguration: Sendable {
     public var roomEntersPerSecond = RoomLimits.entersPerSecondDefault
     /// For measurements: how much slower a sync of the log shall be.
     public var syncDelayMicroseconds = 0
-    /// Durable changes of the log between two checkpoints of catalogue and history.
+    /// Seconds between two checkpoints of a shard's catalogue and history, 1 to 3600. A shard that has applied
+    /// `StorageConfiguration.checkpointEntries` entries has one earlier.
     public var checkpointSeconds = 10
     public var logLevel = Logger.Level.info
     public var logFormat = LogFormat.text
@@ -114,10 +115,12 @@ public struct NodeConfiguration: Sendable {
         let newest = FeatureLevel.newest.number
         levelMax = FeatureLevel(
             try settings.int("featureLevel.max", default: newest, in: FeatureLevel.first.number...newest))
-        let patience = try settings.int("featureLevel.raiseAfterSeconds", default: 600, in: 0...604_800)
+        let patience = try settings.int(
+            "featureLevel.raiseAfterSeconds", default: raiseLevelAfterSeconds ?? 0, in: 0...604_800)
         raiseLevelAfterSeconds = patience == 0 ? nil : patience
 
-        auditRetentionDays = Int64(try settings.int("audit.retentionDays", default: 90, in: 1...3650))
+        auditRetentionDays = Int64(
+            try settings.int("audit.retentionDays", default: Int(auditRetentionDays), in: 1...3650))
 
         gateway = GatewayConfiguration(node: node)
         gateway.host = try settings.string("client.host") ?? gateway.host
@@ -214,22 +217,32 @@ public struct NodeConfiguration: Sendable {
         }
         if gateway.hasDemo { try Self.requireNoProxy(gateway) }
         demoKillFile = try settings.string("demoKillFile")
-        gateway.heartbeatSeconds = Int64(try settings.int("session.heartbeatSeconds", default: 15, in: 1...3600))
-        gateway.drainSeconds = Int64(try settings.int("session.drainSeconds", default: 10, in: 0...3600))
-        gateway.graceSeconds = Int64(try settings.int("session.graceSeconds", default: 10, in: 0...3600))
-        gateway.connectSeconds = Int64(try settings.int("session.connectSeconds", default: 10, in: 1...600))
-        gateway.roomsPerSessionMax = try settings.int("session.rooms", default: 10, in: 1...1000)
+        gateway.heartbeatSeconds = Int64(
+            try settings.int("session.heartbeatSeconds", default: Int(gateway.heartbeatSeconds), in: 1...3600))
+        gateway.drainSeconds = Int64(
+            try settings.int("session.drainSeconds", default: Int(gateway.drainSeconds), in: 0...3600))
+        gateway.graceSeconds = Int64(
+            try settings.int("session.graceSeconds", default: Int(gateway.graceSeconds), in: 0...3600))
+        gateway.connectSeconds = Int64(
+            try settings.int("session.connectSeconds", default: Int(gateway.connectSeconds), in: 1...600))
+        gateway.roomsPerSessionMax = try settings.int(
+            "session.rooms", default: gateway.roomsPerSessionMax, in: 1...1000)
         gateway.changesPerSecond = Double(
-            try settings.int("session.changesPerSecond", default: 10, in: 1...1_000_000_000))
-        gateway.changesBurst = Double(try settings.int("session.changesBurst", default: 20, in: 1...1_000_000_000))
-        gateway.readsPerSecond = Double(try settings.int("session.readsPerSecond", default: 20, in: 1...1_000_000_000))
+            try settings.int("session.changesPerSecond", default: Int(gateway.changesPerSecond), in: 1...1_000_000_000))
+        gateway.changesBurst = Double(
+            try settings.int("session.changesBurst", default: Int(gateway.changesBurst), in: 1...1_000_000_000))
+        gateway.readsPerSecond = Double(
+            try settings.int("session.readsPerSecond", default: Int(gateway.readsPerSecond), in: 1...1_000_000_000))
         gateway.readsBurst = gateway.readsPerSecond
-        gateway.requestsPerFrameMax = try settings.int("session.requestsPerFrame", default: 256, in: 1...65_536)
+        gateway.requestsPerFrameMax = try settings.int(
+            "session.requestsPerFrame", default: gateway.requestsPerFrameMax, in: 1...65_536)
         gateway.changeBytesPerSecond = Double(
-            try settings.int("session.changeBytesPerSecond", default: 320 * 1024, in: 1...1 << 40))
+            try settings.int(
+                "session.changeBytesPerSecond", default: Int(gateway.changeBytesPerSecond), in: 1...1 << 40))
         gateway.changeBytesBurst = Double(
-            try settings.int("session.changeBytesBurst", default: 640 * 1024, in: 1...1 << 40))
-        gateway.sendQueueBytesMax = try settings.int("session.sendQueueBytes", default: 256 * 1024, in: 4096...1 << 30)
+            try settings.int("session.changeBytesBurst", default: Int(gateway.changeBytesBurst), in: 1...1 << 40))
+        gateway.sendQueueBytesMax = try settings.int(
+            "session.sendQueueBytes", default: gateway.sendQueueBytesMax, in: 4096...1 << 30)
         gateway.connections.connectionsMax = try settings.int(
             "limits.connections", default: gateway.connections.connectionsMax, in: 1...10_000_000)
         // A number that an operator has chosen holds for this machine too.
@@ -252,25 +265,34 @@ public struct NodeConfiguration: Sendable {
             "limits.roomEntersPerSecond", default: roomEntersPerSecond, in: 1...1_000_000)
 
         rooms.graceSeconds = gateway.graceSeconds
-        rooms.retentionDays = Int64(try settings.int("rooms.retentionDays", default: 10, in: 1...3650))
-        rooms.fixedMembersMax = try settings.int("rooms.fixedMembers", default: 100_000, in: 1...10_000_000)
-        rooms.blacklistedMax = try settings.int("rooms.blacklisted", default: 100_000, in: 1...10_000_000)
-        rooms.queueElementsMax = try settings.int("rooms.queueElements", default: 1000, in: 1...1_000_000)
-        rooms.robotsMax = try settings.int("rooms.robots", default: RoomPolicy.robotsMaxDefault, in: 0...100_000)
+        rooms.retentionDays = Int64(
+            try settings.int("rooms.retentionDays", default: Int(rooms.retentionDays), in: 1...Int(Limits.historyDays)))
+        rooms.fixedMembersMax = try settings.int(
+            "rooms.fixedMembers", default: rooms.fixedMembersMax, in: 1...10_000_000)
+        rooms.blacklistedMax = try settings.int("rooms.blacklisted", default: rooms.blacklistedMax, in: 1...10_000_000)
+        rooms.queueElementsMax = try settings.int(
+            "rooms.queueElements", default: rooms.queueElementsMax, in: 1...1_000_000)
+        rooms.robotsMax = try settings.int("rooms.robots", default: rooms.robotsMax, in: 0...100_000)
         rooms.anonymousBarSeconds = Int64(
-            try settings.int("rooms.anonymousBarSeconds", default: 600, in: 0...86_400))
+            try settings.int("rooms.anonymousBarSeconds", default: Int(rooms.anonymousBarSeconds), in: 0...86_400))
         rooms.undeleteSeconds = Int64(
-            try settings.int("rooms.undeleteSeconds", default: 86_400, in: 0...2_592_000))
-        rooms.recallWindowSeconds = Int64(try settings.int("rooms.recallSeconds", default: 120, in: 0...864_000))
-        rooms.digestAboveOnline = try settings.int("rooms.digestAboveOnline", default: 1000, in: 0...10_000_000)
-        rooms.onlinePushSeconds = Int64(try settings.int("rooms.onlinePushSeconds", default: 2, in: 1...3600))
-        rooms.tallyPushMilliseconds = try settings.int("rooms.tallyPushMs", default: 500, in: 100...60_000)
-        rooms.viewerBudgetPerSecond = try settings.int("rooms.viewerBudget", default: 50, in: 1...1_000_000)
+            try settings.int("rooms.undeleteSeconds", default: Int(rooms.undeleteSeconds), in: 0...2_592_000))
+        rooms.recallWindowSeconds = Int64(
+            try settings.int("rooms.recallSeconds", default: Int(rooms.recallWindowSeconds), in: 0...864_000))
+        rooms.digestAboveOnline = try settings.int(
+            "rooms.digestAboveOnline", default: rooms.digestAboveOnline, in: 0...10_000_000)
+        rooms.onlinePushSeconds = Int64(
+            try settings.int("rooms.onlinePushSeconds", default: Int(rooms.onlinePushSeconds), in: 1...3600))
+        rooms.tallyPushMilliseconds = try settings.int(
+            "rooms.tallyPushMs", default: rooms.tallyPushMilliseconds, in: 100...60_000)
+        rooms.viewerBudgetPerSecond = try settings.int(
+            "rooms.viewerBudget", default: rooms.viewerBudgetPerSecond, in: 1...1_000_000)
         rooms.viewerBudgetAboveOnline = try settings.int(
-            "rooms.viewerBudgetAboveOnline", default: 1000, in: 0...10_000_000)
+            "rooms.viewerBudgetAboveOnline", default: rooms.viewerBudgetAboveOnline, in: 0...10_000_000)
         rooms.barragePerViewerPerSecond = try settings.int(
-            "rooms.barragePerViewer", default: 200, in: 1...1_000_000)
-        rooms.highPerSecondMax = try settings.int("rooms.highPerSecond", default: 10, in: 0...100_000)
+            "rooms.barragePerViewer", default: rooms.barragePerViewerPerSecond, in: 1...1_000_000)
+        rooms.highPerSecondMax = try settings.int(
+            "rooms.highPerSecond", default: rooms.highPerSecondMax, in: 0...100_000)
         gateway.barragePerViewerPerSecond = rooms.barragePerViewerPerSecond
         gateway.highPerSecondMax = rooms.highPerSecondMax
         if let policy = try settings.string("rooms.conflictPolicy") {
@@ -283,11 +305,18 @@ public struct NodeConfiguration: Sendable {
         mediaStore = try MediaStoreSettings.read(&settings)
         gateway.mediaOrigin = mediaStore.origin
         mediaBytesPerUserAndDay =
-            Int64(try settings.int("media.megabytesPerUserAndDay", default: 1024, in: 0...1_048_576)) << 20
-        mediaReserveBytes = Int64(try settings.int("media.reserveMegabytes", default: 1024, in: 0...1_048_576)) << 20
-        mediaRoundPause = .seconds(try settings.int("media.roundSeconds", default: 20, in: 1...3600))
-        gateway.transfersMax = try settings.int("media.transfers", default: 1024, in: 1...65_536)
-        mediaTransfersPerUser = try settings.int("media.transfersPerUser", default: 64, in: 1...65_536)
+            Int64(
+                try settings.int(
+                    "media.megabytesPerUserAndDay", default: Int(mediaBytesPerUserAndDay >> 20), in: 0...1_048_576))
+            << 20
+        mediaReserveBytes =
+            Int64(try settings.int("media.reserveMegabytes", default: Int(mediaReserveBytes >> 20), in: 0...1_048_576))
+            << 20
+        mediaRoundPause = .seconds(
+            try settings.int("media.roundSeconds", default: Int(mediaRoundPause.components.seconds), in: 1...3600))
+        gateway.transfersMax = try settings.int("media.transfers", default: gateway.transfersMax, in: 1...65_536)
+        mediaTransfersPerUser = try settings.int(
+            "media.transfersPerUser", default: mediaTransfersPerUser, in: 1...65_536)
         isSearchEnabled = try settings.bool("search.enabled", default: true)
         isSearchAhead = try settings.bool("search.ahead", default: false)
         try settings.refuseUnknownKeys()
@@ -315,7 +344,7 @@ public struct NodeConfiguration: Sendable {
     var ports: [(name: String, host: String, port: Int)] {
         let all = [
             ("client", gateway.host, gateway.port), ("api", apiHost, apiPort), ("probes", probesHost, probesPort ?? 0),
-            // A node that speaks to no other does not use it.
+            // A node without cluster keys does not bind it, and these are read later; one with seeds has some.
             ("link", linkHost, linkSeeds.isEmpty ? 0 : linkPort),
         ]
         return all.map { (name: $0.0, host: $0.1, port: $0.2) }

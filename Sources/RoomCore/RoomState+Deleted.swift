@@ -1,6 +1,6 @@
 import ChatModel
 
-/// A room that was deleted and can be had back for a while (PROTOCOL.md, "Deleting a room"). There is none of its ID for
+/// A room that was deleted and can be restored for a while (PROTOCOL.md, "Deleting a room"). There is none of its ID for
 /// anybody; `.undeleteRoom` brings it back, until its time is over, its ID is taken again, or it is purged.
 struct DeletedRoom: Sendable {
     var record: DeletedRoomRecord
@@ -14,8 +14,8 @@ struct DeletedRoom: Sendable {
 }
 
 extension RoomState {
-    /// Whether there is a deleted room of this ID that can be had back.
-    public var isKeptDeleted: Bool { @inline(never) get { deleted != nil } }
+    /// Whether there is a deleted room of this ID that can be restored.
+    var isKeptDeleted: Bool { deleted != nil }
 
     /// The room ends like one that is closed, and stays aside. People, transient elements and slow mode's times
     /// go; posts are remembered, for history has them, and so is what was held: a repeat of its send is no new message
@@ -48,16 +48,7 @@ extension RoomState {
         deleted = DeletedRoom(
             record: kept, members: members, queue: queue, tallies: tallies, uploads: uploads, polls: polls,
             reports: reports, denied: denied)
-        record = nil
-        members = MemberTable()
-        queue = RoomQueue()
-        slow = SlowMode()
-        uploads = UploadTable()
-        reports = ReportTable()
-        (held, denied) = (HeldTable(), DeniedTable())
-        robots = [:]
-        tallies = TallyTable()
-        polls = PollTable()
+        clearContent()
     }
 
     /// The room is back: closed, in the same life, with members, history, and the queue.

@@ -53,7 +53,7 @@ extension RoomState {
         }
     }
 
-    /// The excerpts of messages that have expired go, at most so many. In a deleted room that can be had back the whole reports
+    /// The excerpts of messages that have expired go, at most so many. In a deleted room that can be restored the whole reports
     /// go: a row that is written while there is no room belongs to none of its lives.
     mutating func endExcerpts(countMax: Int, _ outcome: inout Outcome) {
         for _ in 0..<countMax {

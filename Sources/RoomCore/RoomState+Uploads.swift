@@ -217,7 +217,7 @@ extension RoomState {
         return .done
     }
 
-    /// Content whose time is over goes, at most `countMax` pieces; also of a deleted room that can be had back.
+    /// Content whose time is over goes, at most `countMax` pieces; also of a deleted room that can be restored.
     mutating func endUploads(countMax: Int, _ outcome: inout Outcome) {
         for _ in 0..<countMax {
             guard let due = (deleted?.uploads ?? uploads).deadlines.first, due.time <= outcome.time else { return }
@@ -238,7 +238,7 @@ extension RoomState {
     public func upload(_ id: String) -> UploadRecord? { uploads[id] }
 
     /// The digests of those of the pieces that must be kept: empty while they have not been sent. Those of a deleted room that
-    /// can be had back are kept too.
+    /// can be restored are kept too.
     public func keptUploads(_ ids: [String]) -> [String: String] {
         let table = deleted?.uploads ?? uploads
         return Dictionary(ids.compactMap { id in table[id].map { (id, $0.digest ?? "") } }) { first, _ in first }

@@ -29,7 +29,7 @@ public struct RoomState: Sendable {
     /// Held messages that it is owed by rows of their own, oldest first; with those in `owed` at most
     /// `WebhookRecord.heldMax`.
     var owedHolds = Fifo<RoomLifeEvent>()
-    /// The last room of this ID, which was deleted and can be had back; nil while there is a room.
+    /// The last room of this ID, which was deleted and can be restored; nil while there is a room.
     var deleted: DeletedRoom?
     /// Unkept messages of the log entry at hand: with its index they make message IDs. A state is restored between
     /// entries, so this need not be stored.
@@ -40,7 +40,7 @@ public struct RoomState: Sendable {
 
     /// - Parameters:
     ///   - rows: the `.command`, `.taps` and `.webhook` rows that an earlier life of the room ID has left; all rows of one that
-    ///     was deleted and can be had back.
+    ///     was deleted and can be restored.
     ///   - recentCommands: of that one, as for ``init(restoring:rows:recentCommands:)``.
     public init(absent room: RoomID, rows: [CatalogueChange] = [], recentCommands: [RecentCommand] = []) {
         let kept = rows.lazy.compactMap { row -> DeletedRoomRecord? in
@@ -198,6 +198,12 @@ public struct RoomState: Sendable {
 
     /// The life of the room ends; results other than those of its posts stay, windows of taps too.
     mutating func becomeAbsent() {
+        clearContent()
+        ledger.forgetPosts()
+    }
+
+    /// The room is not there any more; what is remembered of commands stays.
+    mutating func clearContent() {
         record = nil
         members = MemberTable()
         queue = RoomQueue()
@@ -208,7 +214,6 @@ public struct RoomState: Sendable {
         robots = [:]
         tallies = TallyTable()
         polls = PollTable()
-        ledger.forgetPosts()
     }
 }
 

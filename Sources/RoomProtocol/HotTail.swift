@@ -6,7 +6,7 @@ import Wire
 /// They lie here as they are stored, each in one place in memory. Most go again without having been read; as values, each
 /// would be half a dozen places, none of which is in a cache when it is freed.
 package struct HotTail {
-    package static let messagesMax = 256
+    package static let messagesMax = Limits.hotTailMessages
     package static let bytesMax = 1 << 20
 
     private struct Kept {
@@ -208,7 +208,7 @@ package struct HotTail {
 }
 
 extension EventCode {
-    /// Why those are out whom the notification names; nil when it puts nobody out.
+    /// Why the users that the notification names were put out; nil when it puts nobody out.
     fileprivate var putsOut: KickReason? {
         switch self {
         case .kicked: .byManager

@@ -9,7 +9,7 @@ public enum NodeQuestion: Sendable, Equatable {
     case explain(RoomID)
     /// Rooms of the shards that the node leads, in the order of their IDs.
     case rooms(after: RoomID?, limit: Int)
-    /// The same of deleted rooms that can be had back.
+    /// The same of deleted rooms that can be restored.
     case deletedRooms(after: RoomID?, limit: Int)
     /// Rooms in memory of the shards that the node leads, those with the most people first. `after`: a cursor.
     case onlineRooms(after: String?, limit: Int)

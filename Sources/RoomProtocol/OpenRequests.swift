@@ -21,7 +21,7 @@ public struct OpenRequests: Sendable {
     /// A leader in a term that is over finds that out within an election timeout. One that goes on saying for so long
     /// that it leads, while nobody says so in a later term, does lead: the later term was never one.
     public static let insistMilliseconds: UInt64 = 10_000
-    /// Beyond it that was not without a break.
+    /// A longer pause begins the count of `insistMilliseconds` anew.
     public static let insistPauseMax: UInt64 = 3_000
     /// How often a call is repeated because its leader did not know the session.
     public static let unknownMax = 2
@@ -235,7 +235,7 @@ public struct OpenRequests: Sendable {
         return false
     }
 
-    /// A leader is told anew who is in these rooms. Its answers of the meantime are not heard (`AwaitedStreams.takes`),
+    /// A leader is told anew who is in these rooms. Until then its answers are passed over (`AwaitedStreams.takes`),
     /// so everything is asked again.
     /// - Returns: what it is to be asked once more behind that, oldest first.
     public mutating func askAgain(in rooms: Set<RoomID>) -> [RoomRequest] {
@@ -264,9 +264,8 @@ public struct OpenRequests: Sendable {
 
     // MARK: - Leaders
 
-    /// Whether what a node says of a shard in this term is to be heard: not what an earlier leader still says, and not
-    /// what a later one says, or one that was lost, before it has said that it leads: it goes on from there when it is
-    /// told what has been shown.
+    /// Whether to believe what a node says of a shard in this term. Only the current leader is believed, and only after it
+    /// has said that it leads; it goes on from what it is told has been shown.
     public func isCurrent(_ term: UInt64, of shard: ShardID) -> Bool {
         switch shards[shard] {
         case .led(let leader)?, .suspected(let leader)?: term == leader.term

@@ -24,7 +24,7 @@ extension RoomActor {
 }
 
 extension RoomHost {
-    /// From when on a room shows messages, by its row or by that of a deleted room that can be had back.
+    /// From when on a room shows messages, by its row or by that of a deleted room that can be restored.
     /// - Parameter standardDays: of rooms without a life of their own.
     public static func visibleSince(standardDays: Int64) -> @Sendable (CatalogueRow, Timestamp) -> Timestamp? {
         { row, now in

@@ -30,7 +30,7 @@ extension RoomHost {
     }
 
     /// A page of the rooms that this node leads, in ID order.
-    /// - Parameter deleted: those that were deleted and can be had back, in place of those that exist.
+    /// - Parameter deleted: those that were deleted and can be restored, in place of those that exist.
     public func list(after: RoomID?, limit: Int, deleted: Bool = false) async throws(ChatError)
         -> Page<RoomView, RoomID>
     {

@@ -62,7 +62,7 @@ final class ShardHost: GroupLogDelegate {
     var diskFailure: StorageError?
     var unreadable = UnreadableRooms()
     var isShownDamaged = false
-    /// Deleted rooms that can be had back, as last counted, and those that were deleted since.
+    /// Deleted rooms that can be restored, as last counted, and those that were deleted since.
     var deletedRooms = 0
     var hasCountedDeletedRooms = false
     /// Called before this shard's leadership, won or lost, has any consequence.
@@ -162,7 +162,7 @@ final class ShardHost: GroupLogDelegate {
         publisher.mark(room, outcome.dirt)
     }
 
-    /// States for how long a room that is deleted can be had back: not at all while the shard keeps too many.
+    /// States for how long a room that is deleted can be restored: not at all while the shard keeps too many.
     private func keepingDeleted(_ proposal: Proposal) -> Proposal {
         guard context.cluster.level.brings(.undelete), deletedRooms < RoomPolicy.deletedRoomsMax else {
             return proposal

@@ -26,10 +26,10 @@ public protocol ClusterService: OperatingService {
     func setModeration(_ settings: ModerationSettings, id: String?) async throws(ChatError)
 
     func room(_ room: RoomID) async throws(ChatError) -> RoomView
-    /// A place for content with the URL that takes its bytes.
+    /// The place for content with `url`, to which its bytes are sent.
     func completed(_ upload: UploadResult, in room: RoomID) async throws(ChatError) -> UploadResult
     func rooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>
-    /// Deleted rooms that can be had back, in the order of their IDs.
+    /// Deleted rooms that can be restored, in the order of their IDs.
     func deletedRooms(after: RoomID?, limit: Int) async throws(ChatError) -> Page<RoomView, RoomID>
     /// Those with the most people first; active rooms only. Throws 414 for an `after` that is no cursor.
     func roomsByOnline(after: String?, limit: Int) async throws(ChatError) -> Page<RoomView, String>

@@ -35,7 +35,7 @@ extension Routes {
                     schema: .oneOf(RoomSort.self)),
                 QueryDescription(
                     name: "deleted",
-                    meaning: "true: deleted rooms that can be had back, by ID; not together with sort.",
+                    meaning: "true: deleted rooms that can be restored, by ID; not together with sort.",
                     schema: .oneOf(TruthValue.self)),
             ],
             answer: .json(RoomsView.self)
@@ -81,7 +81,7 @@ extension Routes {
         },
         Route(
             method: .delete, path: "/v1/rooms/{room}", name: "deleteRoom",
-            summary: "Delete a room; everybody leaves. It can be had back for a while, unless now is true.",
+            summary: "Delete a room; everybody leaves. It can be restored for a while, unless now is true.",
             query: [
                 QueryDescription(
                     name: "now", meaning: "true: it is gone for good, also one that was deleted before.",

@@ -31,7 +31,7 @@ extension TCPConnection {
         sendSealed(tls)
         switch outcome {
         case .open:
-            // The handshake may have ended, which what waits was waiting for.
+            // The handshake may have ended; the bytes that wait can go on.
             if bytesInFlight == nil, unsealed != nil { _ = continuesSealed() }
         case .ended: peerDidEnd(code: UV_EOF.rawValue)
         case .failed: peerDidEnd(code: UV_EPROTO.rawValue)

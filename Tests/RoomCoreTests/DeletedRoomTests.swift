@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomCore
 
-/// A deleted room that can be had back (PROTOCOL.md, "Deleting a room"). After each command `Dialogue` compares the room
+/// A deleted room that can be restored (PROTOCOL.md, "Deleting a room"). After each command `Dialogue` compares the room
 /// with one that is restored from its rows.
 @Suite struct DeletedRoomTests {
     private static let day: Int64 = 86_400

@@ -213,7 +213,7 @@ import Testing
         #expect(it.state.upload(second) != nil && it.state.upload(ofAnother) != nil)
     }
 
-    @Test func `a deleted room keeps its content while it can be had back`() throws {
+    @Test func `a deleted room keeps its content while it can be restored`() throws {
         var it = Dialogue()
         let id = Self.register(&it)
         #expect(Self.complete(&it, id) == .done)

@@ -191,7 +191,7 @@ final class HostedRooms: Sendable {
         /// Which storage beside the log; another one than before has to be filled from the log.
         var storage = "first"
         var waitingLoadsMax = 1_024
-        var hotTailRows = 200
+        var hotTailRows = Limits.hotTailMessages
         var checkpointSeconds = 3_600
         var now = HostedRooms.now
         /// The cluster's.

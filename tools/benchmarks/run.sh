@@ -48,7 +48,8 @@ for name in $only $without; do
 done
 
 # Built once; the scripts find the programs by this.
-build chatroomd chatroomctl botswarm core-operations gateway-alone member-benchmark log-benchmark search-benchmark simulate
+build chatroomd chatroomctl botswarm core-operations gateway-alone member-benchmark log-benchmark poll-benchmark \
+    search-benchmark simulate
 export CLUSTER_BIN_DIR=$bin_dir
 failed=()
 {

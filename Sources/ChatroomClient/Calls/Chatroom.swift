@@ -195,7 +195,7 @@ public struct Chatroom: Sendable {
         return result.messages
     }
 
-    /// A page of what the room keeps (10 days). To read on: `beforeSeq` or `afterSeq` of the last message.
+    /// A page of what the room keeps, 10 days unless the server says otherwise. To read on: `beforeSeq` or `afterSeq` of the last message.
     public func history(_ query: HistoryRequest = HistoryRequest()) async throws(ClientError) -> HistoryPage {
         let request = RoomHistoryRequest(room: id, query: query)
         guard case .history(let result) = try await client.perform(.history(request)) else { throw .mismatch }

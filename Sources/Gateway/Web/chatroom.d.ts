@@ -506,11 +506,11 @@ declare class Emitter<Events> {
 
 // The room and the client
 
-/** A room. `client.room(id)` gives it. */
 /** Whether the cluster stores the content that a message's `media.url` or `media.thumbnail` names: then `Room.mediaUrl` gives its
  * address a token. */
 export function isStored(url: string | undefined): boolean;
 
+/** A room. `client.room(id)` gives it. */
 export class Room extends Emitter<RoomEvents> {
   private constructor();
   readonly id: string;

@@ -282,8 +282,8 @@ final class SearchState: Sendable {
 
     /// - Parameters:
     ///   - range: of the seqs that are asked for.
-    ///   - known: the generation of which the search knows already what waits. Others may wait by now, which came later than
-    ///     the search; and those that waited may be in the index.
+    ///   - known: the generation whose waiting rows the search has seen. Newer rows may wait by now, and those that it has
+    ///     seen may be in the index.
     func view(
         _ name: HistoryFile, _ life: Incarnation, _ range: ClosedRange<Int64>, known: UInt64? = nil
     ) -> View {

@@ -129,7 +129,7 @@ final class NodeMembership: Sendable {
         self.tasks.withLock { $0 = [task, listening] }
     }
 
-    /// Asks again and again whether the cluster is heard, so that who comes when it is heard again is let in.
+    /// Asks again and again whether the cluster is heard, so that new clients are let in as soon as it is.
     private func listen(_ own: NodeID, _ gateway: Gateway) async {
         var watch = CutOffWatch()
         var lookedAt = ContinuousClock.now

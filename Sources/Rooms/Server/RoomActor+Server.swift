@@ -35,7 +35,7 @@ extension RoomActor {
     }
 
     private func answer(_ to: ServerOrigin, _ operation: ServerOperation, at now: Timestamp) throws(ChatError) {
-        // Content of a deleted room stays as long as the room can be had back.
+        // Content of a deleted room stays as long as the room can be restored.
         if case .keptMedia(let ids) = operation { return answer(to, .success(.keptMedia(state.keptUploads(ids)))) }
         let view = try requireView()
         switch operation {

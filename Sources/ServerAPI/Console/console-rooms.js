@@ -129,7 +129,7 @@ export function roomsView({ api, main, signal, go }) {
 words.add({
   en: {
     "rooms.title": "Rooms", "rooms.search": "Room ID or name", "rooms.searchHint": "Filters what is loaded. By ID, Find lists the IDs that begin so.",
-    "rooms.order": "List", "rooms.byOnline": "with people, most first", "rooms.byId": "all, by ID", "rooms.ofDeleted": "deleted, can be had back",
+    "rooms.order": "List", "rooms.byOnline": "with people, most first", "rooms.byId": "all, by ID", "rooms.ofDeleted": "deleted, can be restored",
     "rooms.find": "Find", "rooms.go": "Open this ID", "rooms.invalid": "A room ID has 1 to 64 letters, digits or signs of _ . @ : # | + ~ ! $ -",
     "rooms.room": "Room", "rooms.name": "Name", "rooms.online": "Online", "rooms.state": "State", "rooms.leader": "Shard", "rooms.when": "Created",
     "rooms.place": "{shard} on {leader}", "rooms.purge": "gone for good", "rooms.undelete": "Undelete",
@@ -138,7 +138,7 @@ words.add({
     "rooms.undeleteTitle": "Have {room} back?", "rooms.undeleteText": "It comes back closed, with its members, history and lasting queue. Reopen it when its owner knows.",
     "rooms.undeleted": "{room} is back, and closed.",
     "rooms.noneFound": "Nothing loaded matches “{text}”. Find asks the cluster for IDs that begin so (lists by ID).",
-    "rooms.none.online": "Nobody is in any room.", "rooms.none.id": "There are no rooms.", "rooms.none.deleted": "No deleted room can be had back.",
+    "rooms.none.online": "Nobody is in any room.", "rooms.none.id": "There are no rooms.", "rooms.none.deleted": "No deleted room can be restored.",
     "rooms.begin": "{count} rooms begin with {prefix}.", "rooms.beginMore": "{count} rooms that begin with {prefix}; there are more.", "rooms.count": "{seen} of {loaded} rooms, all loaded.", "rooms.countMore": "{seen} of {loaded} loaded rooms; there are more.",
     "rooms.countFull": "{seen} of {loaded} loaded rooms; there are more, search for the beginning of an ID.",
   },

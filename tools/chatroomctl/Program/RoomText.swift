@@ -13,7 +13,7 @@ enum RoomText {
         return table.lines()
     }
 
-    /// Rooms that can be had back, and until when.
+    /// Rooms that can be restored, and until when.
     static func deleted(_ rooms: [JSONTree]) -> [String] {
         var table = Table(["ROOM", "NAME", "CREATOR", "DELETED", "UNTIL"])
         for room in rooms {

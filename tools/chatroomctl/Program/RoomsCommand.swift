@@ -20,7 +20,7 @@ struct RoomsCommand: AsyncParsableCommand {
         }
 
         @Option(help: "Those with the most people first; active rooms only.") var sort: Sort?
-        @Flag(help: "Deleted rooms that can be had back.") var deleted = false
+        @Flag(help: "Deleted rooms that can be restored.") var deleted = false
         @OptionGroup var page: PageOptions
         @OptionGroup var common: CommonOptions
 
@@ -174,7 +174,7 @@ struct RoomsCommand: AsyncParsableCommand {
     struct Undelete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Have a deleted room back: closed, with its members, its history and its lasting queue.",
-            discussion: "rooms list --deleted shows the rooms that can be had back, and until when.")
+            discussion: "rooms list --deleted shows the rooms that can be restored, and until when.")
 
         @Argument var room: String
         @OptionGroup var common: CommonOptions
