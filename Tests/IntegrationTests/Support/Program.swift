@@ -9,6 +9,7 @@ final class Program: Sendable {
         var output = ""
         var status: Int32?
         var openPipes = 2
+        var isTrapSaid = false
 
         /// The whole lines on standard error.
         var errorLines: ArraySlice<Substring> {
@@ -80,9 +81,24 @@ final class Program: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) {
-        state.withLock { body(&$0) }
+        let trapped: String? = state.withLock { state in
+            body(&state)
+            guard let status = state.status, Self.traps.contains(-status), state.openPipes == 0, !state.isTrapSaid
+            else {
+                return nil
+            }
+            state.isTrapSaid = true
+            return state.errors
+        }
         changes.note()
+        guard let trapped else { return }
+        // Whatever the test makes of it: its cause stands here, and nowhere else. In the form of a failure, which is shown.
+        let last = trapped.split(separator: "\n").suffix(20).map { "✘ \(name) \(pid): \($0.prefix(500))\n" }
+        FileHandle.standardError.write(Data(last.joined().utf8))
     }
+
+    /// The signals by which a program ends at its own fault.
+    private static let traps: Set<Int32> = [SIGILL, SIGTRAP, SIGABRT, SIGSEGV, SIGBUS]
 
     /// Waits until `check` finds something in what the program has done. One that does not get there is killed.
     private func wait<Value: Sendable>(
