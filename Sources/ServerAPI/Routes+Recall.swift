@@ -2,6 +2,11 @@ import ChatModel
 import Wire
 
 extension Routes {
+    /// A recall that is told to nobody would leave the message on all screens, and in the app's own copy.
+    private static func told(_ options: ServerOptions) -> NotifyOptions {
+        NotifyOptions(notifyExt: options.notify.notifyExt)
+    }
+
     /// Taking messages back (323), and changing them (360).
     static let recall: [Route] = [
         Route(
@@ -13,8 +18,8 @@ extension Routes {
         ) { request, service throws(ChatError) in
             let options = try request.decodeIfGiven(ServerOptions.self)
             try await service.recall(
-                try request.messageID, in: try request.room, as: request.actor(options), options.notify,
-                id: request.callKey)
+                try request.messageID, in: try request.room, as: request.actor(options),
+                told(options), id: request.callKey)
             return .done
         },
         Route(
@@ -29,8 +34,7 @@ extension Routes {
             }
             try await service.recallAll(
                 of: body.user, since: body.since, in: try request.room, as: request.actor(body.options),
-                body.options.notify,
-                id: request.callKey)
+                told(body.options), id: request.callKey)
             return .done
         },
         Route(

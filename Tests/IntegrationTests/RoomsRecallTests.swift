@@ -39,6 +39,26 @@ extension IntegrationTests {
             }
         }
 
+        /// Nobody's screen, and no copy of the app's own, would hear of it otherwise.
+        @Test func `a recall by the server API is told, whatever notify says`() async throws {
+            try await TestNode.run { node in
+                let room = try await node.createRoom("told")
+                let (ann, bob) = (
+                    try await TestClient.entered(node, "ann", room), try await TestClient.entered(node, "bob", room)
+                )
+                let first = try await ann.send(room, "first")
+                let one = "/v1/rooms/told/messages/\(first.messageID)/recall"
+                #expect(try await node.api("POST", one, #"{"notify":false}"#).status == 200)
+                #expect(try await bob.event(.recalled).notification?.data == .recalled(messageIDs: [first.messageID]))
+                let second = try await ann.send(room, "second")
+                let carl = try await TestClient.entered(node, "carl", room)
+                let all = #"{"user":"ann","notify":false}"#
+                #expect(try await node.api("POST", "/v1/rooms/told/messages/recall", all).status == 200)
+                let told = try await carl.event(.recalled).notification?.data
+                #expect(told == .recalled(messageIDs: [second.messageID]))
+            }
+        }
+
         @Test func `the server takes back what a user has said from a time on, that time included`() async throws {
             try await TestNode.run { node in
                 let room = try await node.createRoom("since")

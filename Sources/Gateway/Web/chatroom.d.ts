@@ -569,6 +569,8 @@ export class Room extends Emitter<RoomEvents> {
       type?: "IMAGE" | "AUDIO" | "VIDEO" | "FILE";
       media?: { width?: number; height?: number; durationSeconds?: number; thumbnail?: string | { id: string } };
       message?: object;
+      /** Of the message. */
+      clientId?: string;
     },
   ): Promise<Receipt>;
   /** The address at which this client can read content now: of `media.url` or `media.thumbnail`. */

@@ -103,6 +103,9 @@ const REFUSAL_WAIT_MS = 5_000;
 const WINDOW_MS_MAX = 600_000;
 const REFUSED_TOKENS_MAX = 3;
 const SPENT_TOKENS_MAX = 8;
+/** Half of a pair, as a cut emoji leaves it, is no text that JSON can carry: the server could not even read the request's id. */
+const wellFormed = (_, value) => typeof value === "string" ? value.replace(/\p{Surrogate}/gu, "\uFFFD") : value;
+
 const READS = new Set(["ping", "message", "combined", "history", "room", "members", "membersById", "queue", "mediaToken", "held", "search"]);
 /** Pushes that do not wait for what was missed. */
 const AT_ONCE = new Set(["online", "tallies", "held", "denied"]);
@@ -405,9 +408,10 @@ export class Room extends Emitter {
 
   /** Sends content, and then a message that shows it; `type` is IMAGE, AUDIO, VIDEO or FILE. Further fields of the message's
    * `media` (width, height, durationSeconds, thumbnail: {id}) are in `media`. Resolves as `send` does. */
-  async sendMedia(content, { type = "FILE", media = {}, message = {}, ...options } = {}) {
+  async sendMedia(content, { type = "FILE", media = {}, message = {}, clientId = message.clientId, ...options } = {}) {
     const id = await this.upload(content, { ...options, kind: type });
-    return this.send({ ...message, type, media: { ...media, id } });
+    const { clientId: _, ...fields } = message;
+    return this.send({ ...fields, type, media: { ...media, id } }, { clientId });
   }
 
   /** The address at which this client can read content now: of a message's `media.url` or `media.thumbnail`. It holds for some
@@ -789,7 +793,9 @@ export class ChatroomClient extends Emitter {
     const own = host ? [`${location.protocol === "https:" ? "wss" : "ws"}://${host}/v1/ws`] : [];
     this.options = {
       gateways: own, device: "web", retryCount: 3, reconnectRetryCount: -1, reconnectMinMs: 500, reconnectMaxMs: 30_000,
-      gapWaitMs: 5_000, log: () => {}, randomBytes, ...options,
+      gapWaitMs: 5_000, log: () => {}, randomBytes,
+      // Many apps pass what may be undefined on.
+      ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
     };
     this.state = "idle";
     this.user = null;
@@ -1350,7 +1356,7 @@ export class ChatroomClient extends Emitter {
   _say(object) { this.#write(this.#socket, object); }
 
   #write(socket, object) {
-    if (this.#isOpen(socket)) socket.send(JSON.stringify(object));
+    if (this.#isOpen(socket)) socket.send(JSON.stringify(object, wellFormed));
   }
 
   #isOpen(socket) { return (socket?.readyState ?? (this.#opened.has(socket) ? 1 : 0)) === 1; }
