@@ -480,17 +480,38 @@ public struct Presence: Sendable {
     /// Whether there are changes that other replicas have not been told of.
     public var hasChanges: Bool { !changes.isEmpty }
 
-    /// All sessions of a node, in no order: for a replica that knows nothing yet.
-    public func sessions(at node: NodeID) -> [PresenceKey] {
-        lanes.filter { $0.node == node }.flatMap { keys(on: $0) }
+    /// The session's node can't be reached: other replicas are told of it as of those of the leader's node.
+    public mutating func setLost(_ key: PresenceKey) { if visitors.has(key) { changes.noteLost(key) } }
+
+    /// The session's node is reached again.
+    public mutating func setReached(_ key: PresenceKey) { changes.noteReached(key) }
+
+    /// All sessions that other replicas are told of, in no order: for one that knows nothing yet.
+    public func replicatedSessions() -> [PresenceKey] {
+        lanes.filter { $0.node == changes.node }.flatMap { keys(on: $0) } + changes.lost
     }
+
+    /// The session as other replicas are told of it now; nil: it is not here, or its node announces it.
+    public func replicated(_ key: PresenceKey) -> Visitor? { changes.tells(key) ? visitors[key] : nil }
 
     /// The oldest changes that other replicas have not been told of, as they are now: at most so many.
     public mutating func takeChanges(max: Int) -> [PresenceChange] {
-        changes.take(max: max).map { key in
-            guard let key else { return .emptied }
-            return visitors[key].map { .here($0) } ?? .gone(key.session)
+        var taken: [PresenceChange] = []
+        for key in changes.take(max: max) {
+            guard let key else {
+                taken.append(.emptied)
+                continue
+            }
+            if let visitor = replicated(key) {
+                taken.append(.here(visitor))
+                continue
+            }
+            changes.forget(key)
+            // A session may have come from a lost node to the leader's, and they know it there already.
+            if let node = changes.node, visitors.has(PresenceKey(node: node, session: key.session)) { continue }
+            taken.append(.gone(key.session))
         }
+        return taken
     }
 
     // MARK: - Time

@@ -16,7 +16,7 @@ struct WiredPresence: WireMessage {
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var number = UInt32(update.shard.number)
-        var changes = update.changes.map(WiredPresenceChange.init)
+        var changes = update.changes.map { WiredPresenceChange($0, by: update.node) }
         try walker.shown(1, "shard", &number)
         try walker.shown(2, "term", &update.term)
         try walker.required(3, "node", &update.node)
@@ -41,10 +41,10 @@ private struct WiredPresenceChange: WireMessage {
 
     private init(room: RoomID) { self.room = room }
 
-    init(_ change: PresenceUpdate.Change) {
+    init(_ change: PresenceUpdate.Change, by leader: NodeID) {
         room = change.room
         switch change.change {
-        case .here(let visitor): here = WiredVisitor(visitor)
+        case .here(let visitor): here = WiredVisitor(visitor, by: leader)
         case .gone(let session): gone = session
         case .emptied: isEmptied = true
         }
@@ -57,7 +57,7 @@ private struct WiredPresenceChange: WireMessage {
         try walker.defaulted(4, "emptied", &isEmptied, default: false)
     }
 
-    /// - Parameter node: that holds the session.
+    /// - Parameter node: that holds the session where the change names no other one.
     func change(at node: NodeID) throws(ChatError) -> PresenceUpdate.Change {
         if let here { return PresenceUpdate.Change(room: room, .here(here.visitor(at: node))) }
         if let gone { return PresenceUpdate.Change(room: room, .gone(gone)) }
@@ -68,16 +68,21 @@ private struct WiredPresenceChange: WireMessage {
 
 private struct WiredVisitor: WireMessage {
     private var visitor: Visitor
+    /// The node that holds the session where this is not the leader's.
+    private var node: NodeID?
 
     static var blank: WiredVisitor {
         WiredVisitor(
             Visitor(
                 key: PresenceKey(node: .blank, session: .blank), laneNumber: 0, user: .blank, profile: Profile(),
-                anonymous: false, device: .web, enteredAt: .blank))
+                anonymous: false, device: .web, enteredAt: .blank), by: .blank)
     }
     static var schemaName: String { "Visitor" }
 
-    init(_ visitor: Visitor) { self.visitor = visitor }
+    init(_ visitor: Visitor, by leader: NodeID) {
+        self.visitor = visitor
+        if visitor.key.node != leader { node = visitor.key.node }
+    }
 
     mutating func walk<W: FieldWalker>(_ walker: inout W) throws(ChatError) {
         var lane = UInt32(clamping: visitor.laneNumber)
@@ -94,14 +99,15 @@ private struct WiredVisitor: WireMessage {
         try walker.optional(10, "addressHash", &visitor.addressHash)
         try walker.optional(11, "revivedAt", &visitor.revivedAt)
         try walker.shown(12, "enteredBy", &visitor.enteredBy)
+        try walker.optional(13, "node", &node)
         guard W.isDecoding else { return }
         visitor.encoding = try ClientEncoding(wired: encoding)
         visitor.laneNumber = Int(lane)
     }
 
-    func visitor(at node: NodeID) -> Visitor {
+    func visitor(at leader: NodeID) -> Visitor {
         var visitor = visitor
-        visitor.key.node = node
+        visitor.key.node = node ?? leader
         return visitor
     }
 }

@@ -1,9 +1,9 @@
 import ChatModel
 import RoomCore
 
-/// A leader's word to the other replicas of its shard about the sessions that it holds itself, as a gateway. Should its
-/// node die, nobody would be left to announce them to the next leader, and they would vanish from their rooms without a
-/// word. Sessions on other nodes are announced by these.
+/// A leader's word to the other replicas of its shard about the sessions that it holds itself, as a gateway, and those of
+/// nodes that it can't reach. Should its node die, nobody would be left to announce them to the next leader, and they
+/// would vanish from their rooms without a word. Sessions on other nodes are announced by these.
 ///
 /// Within one connection between nodes nothing of it gets lost.
 public struct PresenceUpdate: Sendable, Hashable {
@@ -17,7 +17,7 @@ public struct PresenceUpdate: Sendable, Hashable {
     public var shard: ShardID
     /// The leader's term.
     public var term: UInt64
-    /// The leader, which holds all sessions that are named.
+    /// The leader, which holds the sessions that are named at no other node.
     public var node: NodeID
     /// The replica forgets what it knew before.
     public var isFirst: Bool

@@ -2,10 +2,10 @@ import ChatModel
 import RoomCore
 import RoomProtocol
 
-/// A session that a new leader has from the former one, at whose node it was.
+/// A session that a new leader has from the former one, at whose node it was, or which could not reach its node.
 struct InheritedSession {
     var visitor: Visitor
-    /// That node was lost since the former leader said so: nobody there has said meanwhile that the session has left.
+    /// Its node was lost since the former leader said so: nobody there has said meanwhile that the session has left.
     var isLost: Bool
 }
 
@@ -99,7 +99,10 @@ struct PresenceReplica {
         var all: [RoomID: [InheritedSession]] = [:]
         for word in [former, current].compactMap(\.self) {
             for (room, sessions) in word.rooms {
-                all[room, default: []] += sessions.values.map { InheritedSession(visitor: $0, isLost: word.isLost) }
+                // The leader could not reach the other nodes' sessions that it told of.
+                all[room, default: []] += sessions.values.map {
+                    InheritedSession(visitor: $0, isLost: word.isLost || $0.key.node != word.node)
+                }
             }
         }
         return all

@@ -343,7 +343,7 @@ extension RoomActor {
             if isLost(key.node) {
                 lose(key, at: context.now())
             } else if graces.inherited.contains(key) {
-                graces.end(key)
+                endGrace(of: key)
             }
         } else if !entering.arrivals.contains(key), waiting.holds[key] == nil,
             let cause = recentExclusion(of: call.caller)
@@ -361,7 +361,7 @@ extension RoomActor {
         // Its word for its lane still holds.
         waiting.holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }
         guard presence.visitor(old)?.user == call.caller.user else { return }
-        graces.end(old)
+        endGrace(of: old)
         presence.move(old, to: key, lane: call.address.lane, encoding: call.address.encoding)
         holdIfThrownOut(call.caller.user, key)
     }

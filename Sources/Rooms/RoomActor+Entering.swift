@@ -156,7 +156,7 @@ extension RoomActor {
         visitor.enteredBy = arrival.call.number
         visitor.revivedAt = caller.revivedAt
         // Its node is reached again, and may have nothing to announce: an enter without an answer is asked again.
-        graces.end(arrival.key)
+        endGrace(of: arrival.key)
         _ = context.departed.value.remove(arrival.key, of: id)
         let isNew = presence.visitor(arrival.key) == nil
         stream.enter(visitor.lane)

@@ -15,7 +15,7 @@ extension RoomActor {
         let isInherited = graces.inherited.contains(key)
         let wasLost = graces.unreachable[key] != nil
         if isInherited { presence.setProfile(of: key, stay.profile, notifyExt: stay.notifyExt) }
-        graces.end(key)
+        endGrace(of: key)
         let lane = Lane(node: call.address.node, number: call.address.lane)
         guard presence.visitor(key) == nil else {
             // The connection to its node has ended, and begun anew.
@@ -62,14 +62,16 @@ extension RoomActor {
         for session in sessions.reversed() {
             var visitor = session.visitor
             guard presence.visitor(visitor.key) == nil, presence.otherCopy(of: visitor.key, visitor.user) == nil,
-                !graces.announced.contains(visitor.lane),
+                session.isLost || !graces.announced.contains(visitor.lane),
                 exclusion(of: visitor.user, since: visitor.enteredAt) == nil,
                 !presence.isSuperseded(visitor, ledSince: times.ledSince)
             else { continue }
             visitor.awaySince = visitor.awaySince ?? context.now()
             if !presence.lanes.contains(visitor.lane) { stream.inherit(visitor.lane) }
             perform(presence.announce(visitor, role: role(of: visitor)))
-            graces.inherit(visitor.key, until: end, isLost: session.isLost || isLost(visitor.key.node))
+            let isLost = session.isLost || isLost(visitor.key.node)
+            graces.inherit(visitor.key, until: end, isLost: isLost)
+            if isLost { presence.setLost(visitor.key) }
             holdIfThrownOut(visitor.user, visitor.key)
         }
         stream.encodings.formUnion(presence.encodings)
@@ -223,7 +225,20 @@ extension RoomActor {
         presence.setAway(key, at: now)
         let since = presence.visitor(key)?.awaySince ?? now
         graces.begin(key, until: since.adding(seconds: context.policy.graceSeconds))
+        presence.setLost(key)
         cancelReads(of: key)
+    }
+
+    /// The session is reached, or has gone to another node.
+    func endGrace(of key: PresenceKey) {
+        graces.end(key)
+        presence.setReached(key)
+    }
+
+    /// From here on the other replicas are told of that node's sessions and of those that can't be reached; nil: no more.
+    func replicatePresence(of node: NodeID?) {
+        presence.replicate(node)
+        for key in graces.unreachable.keys { presence.setLost(key) }
     }
 
     /// It had left the former leader, which has told everybody so.

@@ -5,8 +5,8 @@ import GroupDriver
 import RoomCore
 import RoomProtocol
 
-/// Sessions on the leader's own node are known to the other replicas, too: a next leader goes on with them. It costs
-/// nothing where nobody comes or goes, and a few microseconds for who does.
+/// Sessions on the leader's own node, and on nodes that can't be reached, are known to the other replicas, too: a next
+/// leader goes on with them. It costs nothing where nobody comes or goes, and a few microseconds for who does.
 extension ShardHost {
     // MARK: - The leader
 
@@ -24,7 +24,7 @@ extension ShardHost {
         let (new, old) = presenceSender.choose(
             nodes, rooms.active.filter { $0.onLoop { !$0.presence.isWithoutPeople } }.map(\.id))
         let node = presenceSender.isOn ? context.node : nil
-        for room in rooms.active { room.onLoop { $0.presence.replicate(node) } }
+        for room in rooms.active { room.onLoop { $0.replicatePresence(of: node) } }
         let lost = context.lostNodes.value
         let told = new + old.filter { !lost.contains($0) }
         guard !told.isEmpty else { return }
@@ -58,15 +58,14 @@ extension ShardHost {
     }
 
     private func takeBeginning() -> (nodes: [NodeID], changes: [PresenceUpdate.Change])? {
-        let node = context.node
         let part = presenceSender.takeBeginning(max: PresenceUpdate.changesMax) { id in
-            rooms[id]?.onLoop { $0.presence.sessions(at: node) } ?? []
+            rooms[id]?.onLoop { $0.presence.replicatedSessions() } ?? []
         }
         guard let part, let room = rooms[part.room] else { return nil }
         let (id, keys) = (part.room, part.keys)
         let changes = room.onLoop { room in
             keys.compactMap { key in
-                room.presence.visitor(key).map { PresenceUpdate.Change(room: id, .here($0)) }
+                room.presence.replicated(key).map { PresenceUpdate.Change(room: id, .here($0)) }
             }
         }
         return (part.nodes, changes)

@@ -21,13 +21,22 @@ import Testing
         var presence = Presence(policy: policy)
         var naive: [Session] = []
         var now = Timestamp(1_700_000_000_000)
-        // Another replica is told of the sessions of one node.
+        // Another replica is told of the sessions of one node, and of those that can't be reached.
         let replicated = try #require(NodeID("n1"))
         var replica: [SessionID: Visitor] = [:]
+        var lost: Set<PresenceKey> = []
         presence.replicate(replicated)
         for step in 0..<800 {
             let comment: Comment = "SEED=\(seed) step \(step)"
             let name = user("u\(Int.random(in: 0..<40, using: &random))")
+            if Bool.random(using: &random), let key = naive.randomElement(using: &random)?.visitor.key {
+                if lost.remove(key) != nil {
+                    presence.setReached(key)
+                } else {
+                    presence.setLost(key)
+                    lost.insert(key)
+                }
+            }
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<5:
                 try enter(name, step, &presence, &naive, policy.conflictPolicy, now, &random, comment)
@@ -64,15 +73,14 @@ import Testing
             if Int.random(in: 0..<100, using: &random) == 0 {
                 // Told from the beginning, before changes that it knows by then.
                 replica = [:]
-                for key in presence.sessions(at: replicated) { replica[key.session] = presence.visitor(key) }
+                for key in presence.replicatedSessions() { replica[key.session] = presence.replicated(key) }
             }
             for change in presence.takeChanges(max: Int.random(in: 0..<4, using: &random)) { replica.take(change) }
+            lost.formIntersection(naive.map(\.visitor.key))
             if presence.hasChanges { continue }
-            let there = naive.lazy.map(\.visitor.key).filter { $0.node == replicated }
+            let there = naive.lazy.map(\.visitor.key).filter { $0.node == replicated || lost.contains($0) }
             #expect(Set(replica.keys) == Set(there.map(\.session)), comment)
-            for (session, visitor) in replica {
-                #expect(visitor == presence.visitor(PresenceKey(node: replicated, session: session)), comment)
-            }
+            for visitor in replica.values { #expect(visitor == presence.visitor(visitor.key), comment) }
         }
     }
 

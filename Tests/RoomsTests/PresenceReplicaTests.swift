@@ -15,9 +15,9 @@ import Wire
 
     init() throws { (leader, other) = (try #require(NodeID("n1")), try #require(NodeID("n2"))) }
 
-    private func visitor(_ name: String) throws -> Visitor {
+    private func visitor(_ name: String, at node: NodeID? = nil) throws -> Visitor {
         Visitor(
-            key: PresenceKey(node: leader, session: try #require(SessionID(name))), laneNumber: 0,
+            key: PresenceKey(node: node ?? leader, session: try #require(SessionID(name))), laneNumber: 0,
             user: try user(name), profile: Profile(nick: name), anonymous: false, device: .web, enteredAt: now)
     }
 
@@ -59,6 +59,18 @@ import Wire
         #expect(it.replica.count == 0 && it.replica.takeAll(at: now).isEmpty)
     }
 
+    @Test func `a session that the leader could not reach is lost, and its node may be back`() throws {
+        var it = Told(now: now)
+        var (ann, bob) = (try visitor("ann"), try visitor("bob"))
+        bob.key.node = other
+        it.take(try update(3, first: true, [("r", .here(ann)), ("r", .here(bob))]))
+        #expect(all(it.replica, at: now) == ["r": ["ann", "bob lost"]])
+        // He is at the leader's node now, and she at the other one, which can't be reached.
+        (ann.key.node, bob.key.node) = (other, leader)
+        it.take(try update(3, [("r", .here(bob)), ("r", .here(ann))]))
+        #expect(it.replica.count == 2 && all(it.replica, at: now) == ["r": ["ann lost", "bob"]])
+    }
+
     @Test func `it believes one leader at a time, from the first word of it on`() throws {
         var it = Told(now: now)
         let ann = try visitor("ann")
@@ -78,7 +90,7 @@ import Wire
         it.take(try update(3, first: true, [("r", .here(try visitor("ann"))), ("s", .here(try visitor("ann")))]))
         it.replica.onNodeLost(leader, at: now, seconds: 10)
         it.now = now.adding(seconds: 2)
-        it.take(try update(4, first: true, at: other, [("r", .here(try visitor("bob")))]))
+        it.take(try update(4, first: true, at: other, [("r", .here(try visitor("bob", at: other)))]))
         #expect(it.replica.count == 3)
         var copy = it.replica
         let inherited = copy.takeAll(at: it.now)
@@ -118,7 +130,7 @@ import Wire
         it.take(try update(3, [("r", .here(try visitor("carl")))]))
         #expect(all(it.replica, at: now.adding(seconds: 20)) == ["r": ["bob", "carl"]])
         // One that is heard a moment before its first word is believed, and not forgotten.
-        it.take(try update(4, first: true, at: other, [("r", .here(try visitor("dora")))]))
+        it.take(try update(4, first: true, at: other, [("r", .here(try visitor("dora", at: other)))]))
         it.replica.onLeader(leader, term: 3, at: now, seconds: 10)
         it.replica.onLeader(other, term: 4, at: now, seconds: 10)
         #expect(all(it.replica, at: now.adding(seconds: 20)) == ["r": ["dora"]])

@@ -244,7 +244,11 @@ import Wire
         var full = visitor(&samples)
         (full.encoding, full.notifyExt, full.addressHash) = (.protobuf, samples.text(), samples.uint64())
         (full.revivedAt, full.enteredBy) = (samples.time(), samples.uint64())
-        let changes: [PresenceChange] = [.here(full), .here(visitor(&samples)), .gone(samples.session()), .emptied]
+        var lost = visitor(&samples)
+        lost.key.node = samples.node()
+        let changes: [PresenceChange] = [
+            .here(full), .here(visitor(&samples)), .here(lost), .gone(samples.session()), .emptied,
+        ]
         return PresenceUpdate(
             shard: ShardID(.max), term: .max, node: node,
             changes: changes.map { PresenceUpdate.Change(room: samples.room(), $0) })
