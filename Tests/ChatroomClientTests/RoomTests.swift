@@ -181,6 +181,27 @@ import Wire
         #expect(Script.written(script.pass(milliseconds: 1)).map(\.operation) == [read?.operation])
     }
 
+    /// Who enters many rooms at once comes into each.
+    @Test func `the rate of entering is no failure, however often it is named`() {
+        var settings = ClientSettings()
+        settings.retryCount = 1
+        let script = Script(settings)
+        script.goOnline()
+        let ticket = script.ticket()
+        script.happens(.enter(ticket: ticket, Script.room, EnterOptions()))
+        for _ in 0..<5 {
+            script.refuse(script.written.first, ChatError(.tooOften, "wait", retryAfterMs: 100))
+            #expect(script.outcome(ticket) == nil)
+            script.pass(milliseconds: 100)
+        }
+        // A long wait is one.
+        script.refuse(script.written.first, ChatError(.tooOften, "wait", retryAfterMs: 6_000))
+        #expect(script.outcome(ticket) == nil)
+        let last = Script.written(script.pass(milliseconds: 6_000)).first
+        script.refuse(last, ChatError(.tooOften, "wait", retryAfterMs: 6_000))
+        #expect(script.failure(ticket)?.code == .refused)
+    }
+
     @Test func `entering again while history is read changes nothing of what is read`() {
         let script = Script()
         script.goIn(seq: 0)

@@ -116,6 +116,61 @@ import Wire
         #expect(script.failure(ticket)?.refusal?.retryAfterMs == 5_001)
     }
 
+    /// All at once would be refused at once again, all but a few, at each repeat.
+    @Test func `calls beyond the rate go on one at a time, in their order`() {
+        let script = Script()
+        script.goIn()
+        let names = (0..<8).map { "m\($0)" }
+        let tickets = names.map { name in
+            let ticket = script.ticket()
+            script.happens(.perform(ticket: ticket, Script.send(name)))
+            return ticket
+        }
+        let sends = Script.written(script.effects).filter { if case .send = $0.operation { true } else { false } }
+        script.answer(sends[0], Script.sent(11))
+        for send in sends[1...] { script.refuse(send, ChatError(.tooOften, "wait", retryAfterMs: 100)) }
+        // Another room's calls, and those of another kind, go as always.
+        script.happens(.perform(ticket: script.ticket(), .room(RoomNameRequest(room: Script.room))))
+        #expect(script.written.count == 1)
+        var asked: [ClientRequest] = []
+        for place in 1..<8 {
+            // Every second one is refused once more.
+            if asked.isEmpty { asked = Script.written(script.pass(milliseconds: 100)) }
+            #expect(asked.map(\.operation) == [Script.send(names[place])])
+            if place % 2 == 0 {
+                script.refuse(asked.first, ChatError(.tooOften, "wait", retryAfterMs: 100))
+                #expect(script.written.isEmpty)
+                asked = Script.written(script.pass(milliseconds: 100))
+                #expect(asked.map(\.operation) == [Script.send(names[place])])
+            }
+            script.answer(asked.first, Script.sent(UInt64(11 + place)))
+            asked = script.written
+        }
+        #expect(asked.isEmpty)
+        for ticket in tickets { #expect(script.outcome(ticket) != nil && script.failure(ticket) == nil) }
+        // From here on they go out at once again.
+        for name in ["x", "y"] {
+            script.happens(.perform(ticket: script.ticket(), Script.send(name)))
+            #expect(script.written.map(\.operation) == [Script.send(name)])
+        }
+    }
+
+    @Test func `the turn passes on where a call is given up, and over a lost connection`() {
+        let script = Script()
+        script.goIn()
+        for name in ["a", "b", "c"] { script.happens(.perform(ticket: script.ticket(), Script.send(name))) }
+        let sends = Script.written(script.effects).suffix(3)
+        for send in sends { script.refuse(send, ChatError(.tooOften, "wait", retryAfterMs: 100)) }
+        let first = Script.written(script.pass(milliseconds: 100))
+        script.refuse(first.first, ChatError(.muted, "muted"))
+        #expect(script.written.map(\.operation) == [Script.send("b")])
+        let enter = script.comeBack()
+        script.answer(enter, .enter(Script.resumed(seq: 10)))
+        #expect(script.written.map(\.operation) == [Script.send("b")])
+        script.answer(script.written.first, Script.sent(11))
+        #expect(script.written.map(\.operation) == [Script.send("c")])
+    }
+
     @Test func `a lasting fault is told after three repeats`() {
         let script = Script()
         script.goIn()

@@ -26,12 +26,14 @@ extension ClientCore {
         let serial = nextRequest
         nextRequest += 1
         requests[serial] = request
-        if canSend(request) { put(serial, now) }
+        renewTurns()
+        if canSend(serial, request) { put(serial, now) }
     }
 
-    /// Whether the connection takes it: a room's requests wait for the room.
-    func canSend(_ request: PendingRequest) -> Bool {
+    /// Whether the connection takes it: a room's requests wait for the room, and calls of a queue for their turn.
+    func canSend(_ serial: UInt64, _ request: PendingRequest) -> Bool {
         guard request.wireID == nil, connection(of: request) != nil else { return false }
+        if let queue = request.queue, let turn = turns[queue], turn != serial { return false }
         if case .connect = request.purpose { return true }
         guard !waitsForSuccessor(request) else { return false }
         guard let room = request.room else { return true }
@@ -51,8 +53,16 @@ extension ClientCore {
         // Time may have passed without a word to this client, in a device that slept.
         expireRequests(now)
         guard onlineConnection != nil else { return }
-        let due = requests.filter { canSend($0.value) && ($0.value.notBefore ?? now) <= now }
+        renewTurns()
+        let due = requests.filter { canSend($0.key, $0.value) && ($0.value.notBefore ?? now) <= now }
         for serial in due.keys.sorted() { put(serial, now) }
+    }
+
+    /// The oldest call of each queue has the turn. Where none waits any more, calls go out as they come again.
+    private mutating func renewTurns() {
+        for (queue, turn) in turns where requests[turn] == nil {
+            turns[queue] = requests.filter { $0.value.queue == queue && $0.value.wireID == nil }.keys.min()
+        }
     }
 
     private mutating func put(_ serial: UInt64, _ now: ClientInstant) {
@@ -87,6 +97,7 @@ extension ClientCore {
         case .success(let result):
             requests[serial] = nil
             succeeded(request, result, now)
+            if !turns.isEmpty { transmit(now) }
         case .failure(let refusal):
             if refusal.code == .notInRoom {
                 if losesRoom(request, now) {
@@ -99,6 +110,14 @@ extension ClientCore {
                 }
             }
             if let wait = wait(after: refusal, request, now) {
+                // Those that are made at once would be refused at once each time, all but a few.
+                if refusal.code == .tooOften, let queue = request.queue {
+                    if let turn = turns[queue], turn != serial, requests[turn] != nil {
+                        requests[serial] = request
+                        return
+                    }
+                    turns[queue] = serial
+                }
                 request.refusals += 1
                 request.notBefore = now.adding(milliseconds: wait)
                 requests[serial] = request
@@ -106,6 +125,7 @@ extension ClientCore {
             }
             requests[serial] = nil
             refused(request, refusal, now)
+            if !turns.isEmpty { transmit(now) }
         }
     }
 

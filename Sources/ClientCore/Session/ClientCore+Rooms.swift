@@ -62,10 +62,13 @@ extension ClientCore {
         guard var stay = stays[room] else { return }
         stay.isAsking = false
         stay.refusals += 1
+        let milliseconds = waitingTime(refusal, refusals: stay.refusals)
+        // A rate is no failure: who enters many rooms at once comes into each.
+        let isRate = refusal.code == .tooOften && milliseconds <= settings.refusalWaitMilliseconds
+        if isRate { stay.refusals -= 1 }
         let mayPass = refusal.code == .unavailable || refusal.code == .internal || refusal.code == .tooOften
         let isAllowed = stay.hasEntered || settings.retryCount < 0 || stay.refusals <= settings.retryCount
         if mayPass, isAllowed {
-            let milliseconds = waitingTime(refusal, refusals: stay.refusals)
             stay.retryAt = now.adding(milliseconds: milliseconds)
             stays[room] = stay
             return log(.info, "entering \(room) was refused for now: \(refusal.message)")

@@ -48,6 +48,8 @@ package struct ClientCore: Sendable {
     var stays: [RoomID: RoomStay] = [:]
     /// By the order in which they were asked.
     var requests: [UInt64: PendingRequest] = [:]
+    /// Queues of calls that were refused for their rate, and whose turn it is: one at a time is asked.
+    var turns: [PendingRequest.Queue: UInt64] = [:]
     /// Requests on the connection: the order number by request ID.
     var onWire: [UInt32: UInt64] = [:]
     var nextRequest: UInt64 = 1
@@ -147,9 +149,9 @@ package struct ClientCore: Sendable {
             consider(stay.retryAt)
             if isEntered(stay) { for fetch in stay.fetches { consider(fetch.at) } }
         }
-        for request in requests.values {
+        for (serial, request) in requests {
             consider(request.expiry(settings))
-            if canSend(request) { consider(request.notBefore) }
+            if canSend(serial, request) { consider(request.notBefore) }
         }
         return earliest
     }

@@ -30,6 +30,12 @@ struct PendingRequest: Sendable {
         case change
     }
 
+    /// Calls that one rate of the server bounds.
+    struct Queue: Sendable, Hashable {
+        var room: RoomID?
+        var repeating: Repeating
+    }
+
     var operation: ClientOperation
     var purpose: Purpose
     var repeating: Repeating
@@ -57,6 +63,12 @@ struct PendingRequest: Sendable {
     }
 
     var room: RoomID? { operation.room }
+
+    /// nil where a refusal for now is the answer.
+    var queue: Queue? {
+        guard case .app = purpose, repeating != .never else { return nil }
+        return Queue(room: room, repeating: repeating)
+    }
 
     /// The `clientId` of a send, whose delivery is told.
     var sendID: String? { if case .send(let request) = operation { request.clientID } else { nil } }

@@ -89,6 +89,8 @@ const HELD_PUSHES_MAX = 1024;
 const UNEXPLAINED_MAX = 256;
 const GAP_READS_MAX = 64;
 const PENDING_MAX = 256;
+/** A longer frame would end the connection (docs/PROTOCOL.md, "Frames"). */
+const FRAME_BYTES_MAX = 1 << 20;
 const LOSSES_MAX = 2;
 /** The server remembers a clientId for 10 minutes; a little less is safe. */
 const CHANGE_MS = 590_000;
@@ -252,6 +254,15 @@ async function putOnce(url, content, headers, onProgress, over, puts) {
     clearTimeout(timer);
     puts.delete(under);
   }
+}
+
+function bytesOf(text) {
+  let count = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0);
+    count += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return count;
 }
 
 /** Random bytes for clientIds, which have to be unique and need not be secret: so Math.random does where nothing better
@@ -525,7 +536,9 @@ export class Room extends Emitter {
     if (this.#moving) this._interrupt();
     const mayPass = [416, 500, 503].includes(refusal.code);
     const { retryCount } = this.#client.options;
-    this.#refusals += 1;
+    // A rate is no failure: who enters many rooms at once comes into each.
+    const isRate = refusal.code === 416 && waitingTime(refusal, this.#refusals + 1) <= REFUSAL_WAIT_MS;
+    if (!isRate) this.#refusals += 1;
     if (mayPass && (this.#epoch !== null || retryCount < 0 || this.#refusals <= retryCount)) {
       this.#retry = this.#client._later(() => this._ask(), waitingTime(refusal, this.#refusals));
       return;
@@ -569,7 +582,7 @@ export class Room extends Emitter {
 
   /** The server does not know of this stay. */
   _lose() {
-    this.#client.options.log("warning", `the server does not know that this client is in ${this.id}: it enters again`);
+    this.#client._log("warning", `the server does not know that this client is in ${this.id}: it enters again`);
     this._interrupt();
     this._ask();
   }
@@ -856,6 +869,8 @@ export class ChatroomClient extends Emitter {
   #waiters = [];
   #owedExits = new Set();
   #pending = new Map();
+  // Queues of calls that were refused for their rate, and whose turn it is: one at a time is asked.
+  #turns = new Map();
   #onWire = new Map();
   #nextSerial = 1;
   #nextId = 1;
@@ -891,7 +906,7 @@ export class ChatroomClient extends Emitter {
 
   /** Leaves all rooms and closes. */
   close() {
-    for (const id of this._rooms.keys()) this.#write(this.#socket, { id: this.#takeId(), exit: { room: id } });
+    for (const id of this._rooms.keys()) this._say({ id: this.#takeId(), exit: { room: id } });
     this.#stop("closed", new ChatroomError("closed", "the client was closed"), "exited");
   }
 
@@ -965,7 +980,7 @@ export class ChatroomClient extends Emitter {
   }
 
   #open(address, token) {
-    this.options.log("info", `connecting to ${address}`);
+    this._log("info", `connecting to ${address}`);
     let socket;
     try {
       const { transport = (...given) => new WebSocket(...given) } = this.options;
@@ -1070,7 +1085,7 @@ export class ChatroomClient extends Emitter {
     this.#endAttempt();
     this.#failures += 1;
     if (!this.#window) this.#addressIndex += 1;
-    this.options.log("warning", `connecting failed: ${error.message}`);
+    this._log("warning", `connecting failed: ${error.message}`);
     if (this.#moving) {
       this.#rest();
       // Requests that waited for the successor go on.
@@ -1121,7 +1136,7 @@ export class ChatroomClient extends Emitter {
         this.#skipped += 1;
         this.#addressIndex += 1;
         this.#endAttempt();
-        this.options.log("warning", `connecting failed: ${error.message}`);
+        this._log("warning", `connecting failed: ${error.message}`);
         return void this.#attemptConnection();
       }
       return this.#failed(error);
@@ -1256,6 +1271,11 @@ export class ChatroomClient extends Emitter {
     this.#watch.unref?.();
   }
 
+  /** A fault of the app's log is not the client's. */
+  _log(level, text) {
+    try { this.options.log(level, text); } catch (error) { console.error(error); }
+  }
+
   _later(work, milliseconds) {
     const timer = setTimeout(() => { this.#timers.delete(timer); work(); }, milliseconds);
     this.#timers.add(timer);
@@ -1277,9 +1297,18 @@ export class ChatroomClient extends Emitter {
     if (this.#pending.size >= PENDING_MAX) {
       return Promise.reject(new ChatroomError("tooManyPending", `${PENDING_MAX} requests wait for an answer`));
     }
+    const refused = (code, name, message) => Promise.reject(ChatroomError.of({ code, name, message }));
+    let text;
+    try { text = JSON.stringify(fields, wellFormed); } catch (error) { return refused(414, "BAD_PARAMETER", error.message); }
+    // What is put around it is less than 64 bytes.
+    if (text.length > FRAME_BYTES_MAX / 4 && bytesOf(text) > FRAME_BYTES_MAX - 64) {
+      return refused(413, "TOO_LARGE", "a call is at most 1 MB");
+    }
     return new Promise((resolve, reject) => {
       const repeating = fields.clientId !== undefined ? "change" : READS.has(operation) ? "read" : "never";
-      this.#add({ operation, fields, room, repeating, done: (error, result) => error ? reject(error) : resolve(result) });
+      const queue = room && repeating !== "never" ? `${repeating} ${room.id}` : null;
+      const done = (error, result) => error ? reject(error) : resolve(result);
+      this.#add({ operation, fields, text, room, repeating, queue, done });
     });
   }
 
@@ -1304,7 +1333,8 @@ export class ChatroomClient extends Emitter {
     Object.assign(request, { createdAt: awake(), sentAt: null, wireId: null, isWaiting: false, refusals: 0, losses: 0 });
     this.#pending.set(serial, request);
     if (!request.internal) this.#tell(request, "sending");
-    if (this.#canSend(request)) this.#put(serial, request);
+    this.#renewTurns();
+    if (this.#canSend(serial, request)) this.#put(serial, request);
     this.#watchOut(serial, request);
   }
 
@@ -1316,8 +1346,9 @@ export class ChatroomClient extends Emitter {
     request.timer.unref?.();
   }
 
-  #canSend(request) {
+  #canSend(serial, request) {
     if (request.wireId !== null || request.isWaiting) return false;
+    if (request.queue && (this.#turns.get(request.queue) ?? serial) !== serial) return false;
     if (!this.#connectionOf(request)) return false;
     // The server is about to end the connection in use.
     if (this.#moving && this.#isOpen(this.#trial) && isSpentByLoss(request)) return false;
@@ -1334,7 +1365,21 @@ export class ChatroomClient extends Emitter {
   _transmit() {
     // Time may have passed without a timer, in a device that slept.
     this.#expire();
-    for (const [serial, request] of [...this.#pending]) if (this.#canSend(request)) this.#put(serial, request);
+    this.#renewTurns();
+    for (const [serial, request] of [...this.#pending]) if (this.#canSend(serial, request)) this.#put(serial, request);
+  }
+
+  /** The oldest call of each queue has the turn. Where none waits any more, calls go out as they come again. */
+  #renewTurns() {
+    for (const [queue, turn] of this.#turns) {
+      if (this.#pending.has(turn)) continue;
+      this.#turns.delete(queue);
+      for (const [serial, request] of this.#pending) {
+        if (request.queue !== queue || request.wireId !== null) continue;
+        this.#turns.set(queue, serial);
+        break;
+      }
+    }
   }
 
   #takeId() { return this.#nextId = this.#nextId >= 4_294_967_295 ? 1 : this.#nextId + 1; }
@@ -1349,15 +1394,14 @@ export class ChatroomClient extends Emitter {
     }
     request.lastSentAt = awake();
     this.#onWire.set(request.wireId, serial);
-    this.#write(this.#connectionOf(request), { id: request.wireId, [request.operation]: request.fields });
+    const fields = request.text ?? JSON.stringify(request.fields, wellFormed);
+    this.#write(this.#connectionOf(request), `{"id":${request.wireId},"${request.operation}":${fields}}`);
   }
 
   /** A request without an answer. */
-  _say(object) { this.#write(this.#socket, object); }
+  _say(object) { this.#write(this.#socket, JSON.stringify(object, wellFormed)); }
 
-  #write(socket, object) {
-    if (this.#isOpen(socket)) socket.send(JSON.stringify(object, wellFormed));
-  }
+  #write(socket, text) { if (this.#isOpen(socket)) socket.send(text); }
 
   #isOpen(socket) { return (socket?.readyState ?? (this.#opened.has(socket) ? 1 : 0)) === 1; }
 
@@ -1386,7 +1430,8 @@ export class ChatroomClient extends Emitter {
       }
       if (request.operation === "ping") this.#serverSays(result.time);
       this.#tell(request, "sent", { receipt: result });
-      return this.#finish(serial, null, result);
+      this.#finish(serial, null, result);
+      return this.#takeTurn();
     }
     if (this.#isLost(error, request)) {
       // The client reads what it itself wanted to read when it has entered.
@@ -1395,6 +1440,12 @@ export class ChatroomClient extends Emitter {
     }
     const wait = this.#waitAfter(error, request);
     if (wait !== null) {
+      // Those that are made at once would be refused at once each time, all but a few.
+      if (error.code === 416 && request.queue) {
+        const turn = this.#turns.get(request.queue);
+        if (turn !== undefined && turn !== serial && this.#pending.has(turn)) return;
+        this.#turns.set(request.queue, serial);
+      }
       request.refusals += 1;
       request.isWaiting = true;
       this._later(() => { request.isWaiting = false; this._transmit(); }, wait);
@@ -1403,7 +1454,10 @@ export class ChatroomClient extends Emitter {
     const failure = ChatroomError.of(error);
     this.#tell(request, "failed", { error: failure });
     this.#finish(serial, request.internal ? error : failure);
+    this.#takeTurn();
   }
+
+  #takeTurn() { if (this.#turns.size > 0) this._transmit(); }
 
   /**
    * Whether the server does not know that this client is in a room where it believes to be. Then it enters with `since`,
@@ -1476,7 +1530,8 @@ export class ChatroomClient extends Emitter {
 
   _abandonRoom(room, error) {
     for (const [serial, request] of [...this.#pending]) {
-      if (request.fields.room === room.id) this.#abandon(serial, error);
+      // An exit of the stay before is the app's to wait for.
+      if (request.fields.room === room.id && request.operation !== "exit") this.#abandon(serial, error);
     }
   }
 
@@ -1497,7 +1552,7 @@ export class ChatroomClient extends Emitter {
   #item(socket, object) {
     const { id, error, ...rest } = object;
     if (id !== undefined) return this.#answered(socket, id, error, Object.values(rest)[0]);
-    if (error) return this.options.log("error", `the server did not understand a request: ${error.message}`);
+    if (error) return this.#notUnderstood(socket, error);
     const [key, value] = Object.entries(rest)[0] ?? [];
     if (key === "reconnect") return this.#sentAway(socket, value);
     // A connection that is not in use yet has nothing to say about rooms, but for kicks that came while this client was away.
@@ -1511,6 +1566,14 @@ export class ChatroomClient extends Emitter {
       case "token": return this.#renew(value.expiresInSeconds);
       default: this.emit("unsupported", object);
     }
+  }
+
+  /** The server could not even read the ID of a request. If it is one of several, nobody knows which, and its time ends it. */
+  #notUnderstood(socket, error) {
+    this._log("error", `the server did not understand a request: ${error.message}`);
+    const [id, other] = this.#onWire.keys();
+    if (id === undefined || other !== undefined) return;
+    this.#answered(socket, id, error);
   }
 
   /** The token in use ends soon. Where the provider has no other one yet, or only such as end soon, it is asked again after
@@ -1558,7 +1621,7 @@ export class ChatroomClient extends Emitter {
       if (socket !== this.#socket) return;
       // The wait was before.
       [this.#moving, this.#window] = [true, null];
-      this.options.log("info", "moving to another node");
+      this._log("info", "moving to another node");
       this.#attemptConnection();
     }, low + Math.random() * (this.#window[1] - low));
     // With FULL the connection ends at once.

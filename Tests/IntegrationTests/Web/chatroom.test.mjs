@@ -665,6 +665,81 @@ const tests = {
     client.close();
   },
 
+  async "calls beyond the rate go on one at a time, in their order"() {
+    const { socket, room, client } = await inRoom(0);
+    const sends = range(1, 8).map((number) => room.send(`${number}`));
+    const first = socket.sent.filter((request) => "send" in request);
+    assert.equal(first.length, 8);
+    for (const { id } of first) socket.say({ id, error: { code: 416, name: "X", message: "no", retryAfterMs: 10 } });
+    for (const number of range(1, 8)) {
+      const asked = await until("turn", () => socket.sent.filter((request) => "send" in request)[7 + number]);
+      assert.equal(asked.send.text, `${number}`);
+      assert.equal(socket.sent.at(-1), asked, "one at a time");
+      socket.answer("send", { messageId: `m${number}`, time: 1, seq: number });
+      assert.equal((await sends[number - 1]).seq, number);
+    }
+    // From here on they go out at once again.
+    for (const text of ["x", "y"]) {
+      room.send(text).catch(() => {});
+      assert.equal(socket.sent.at(-1).send.text, text);
+    }
+    client.close();
+  },
+
+  async "a call that can't be sent rejects, and the others go on"() {
+    const { socket, room, client } = await inRoom(0);
+    const before = socket.sent.length;
+    await assert.rejects(room.send("x".repeat(1 << 20)), (error) => error.refusal.code === 413);
+    await assert.rejects(room.send("\u4e00".repeat(1 << 19)), (error) => error.refusal.code === 413);
+    await assert.rejects(room.send({ type: "CUSTOM", content: 1n }), (error) => error.refusal.code === 414);
+    assert.equal(socket.sent.length, before);
+    // The server could not read its ID.
+    const deep = room.send("deep");
+    socket.say({ error: { code: 400, name: "MALFORMED", message: "nested too deep" } });
+    await assert.rejects(deep, (error) => error.refusal.code === 400);
+    const next = room.send("next");
+    socket.answer("send", { messageId: "m1", time: 1, seq: 1 });
+    assert.equal((await next).seq, 1);
+    client.close();
+  },
+
+  async "leaving, coming back and leaving again: each is answered"() {
+    const { socket, room, client } = await inRoom(0);
+    const first = room.exit(), entering = room.enter(), second = room.exit();
+    await assert.rejects(entering, (error) => error.code === "notInRoom");
+    for (const request of socket.sent.filter((request) => "exit" in request)) socket.say({ id: request.id, exit: {} });
+    await Promise.all([first, second]);
+    client.close();
+  },
+
+  async "who is refused for the rate of entering comes in, however often"() {
+    const { socket, client } = await inRoom(0, { retryCount: 1 });
+    const entering = client.room("other").enter();
+    for (const count of range(1, 5)) {
+      const enters = await until("enter", () => {
+        const all = socket.sent.filter((request) => request.enter?.room === "other");
+        return all.length === count && all;
+      });
+      socket.say({ id: enters.at(-1).id, error: { code: 416, name: "X", message: "no", retryAfterMs: 10 } });
+    }
+    await until("enter", () => socket.sent.filter((request) => request.enter?.room === "other").length === 6);
+    socket.answer("enter", entry(0));
+    await entering;
+    client.close();
+  },
+
+  async "a log that throws is no fault of the client's"() {
+    const { error } = console;
+    console.error = () => {};
+    try {
+      const { room, socket, client } = await inRoom(0, { log: () => { throw new Error("disk full"); } });
+      const sending = room.send("hello");
+      socket.answer("send", { messageId: "m1", time: 1, seq: 1 });
+      await sending;
+      client.close();
+    } finally { console.error = error; }
+  },
+
   async "a kick ends the stay and nothing comes back"() {
     const { socket, told, client } = await inRoom(0);
     socket.say({ kicked: { room: "r", reason: 2, ext: "why" } });
