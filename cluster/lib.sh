@@ -162,6 +162,7 @@ free_base_port() {
 # shellcheck disable=SC2034 # http_body is for the scripts that source this file
 http() {
     local method=$1 host=${2%:*} port=${2##*:} path=$3 body=${4:-} key=${5:-} answer
+    http_refused=
     answer=$(
         exec 2>/dev/null
         exec 3<>"/dev/tcp/$host/$port" || exit 1
@@ -174,7 +175,7 @@ http() {
             printf 'Content-Length: %d\r\n\r\n%s' "${#body}" "$body"
         } >&3
         timeout 10 cat <&3
-    ) || answer=''
+    ) || { [[ $? != 1 ]] || http_refused=1; answer=''; }
     answer=${answer//$'\r'/}
     http_status=000 http_body=''
     if [[ $answer =~ ^HTTP/1\.[01]\ ([0-9]{3}) ]]; then
