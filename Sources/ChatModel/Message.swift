@@ -1,116 +1,7 @@
-/// The types of PROTOCOL.md, "Message". The raw value is the wire's name.
-public enum MessageType: String, Sendable, Hashable, CaseIterable {
-    /// The types that this version knows.
-    public static let allCases: [MessageType] = [
-        .text, .tip, .command, .image, .audio, .video, .file, .location, .custom, .combine, .notification,
-    ]
-
-    case text = "TEXT"
-    case tip = "TIP"
-    case command = "COMMAND"
-    case image = "IMAGE"
-    case audio = "AUDIO"
-    case video = "VIDEO"
-    case file = "FILE"
-    case location = "LOCATION"
-    case custom = "CUSTOM"
-    case combine = "COMBINE"
-    case notification = "NOTIFICATION"
-    /// Read by a client: a type of a later version. Nobody sends it.
-    case unknown = ""
-}
-
 public enum Priority: String, Sendable, Hashable, CaseIterable {
     case low = "LOW"
     case normal = "NORMAL"
     case high = "HIGH"
-}
-
-/// A reference to a picture, sound, film or file: its URL, and what viewers are told of it before they fetch it.
-public struct Media: Sendable, Hashable {
-    /// The ID of content that this cluster stores; nil for content of elsewhere.
-    public var id: String?
-    public var url: String
-    public var name: String
-    /// Bytes.
-    public var size: Int64
-    public var contentType: String
-    public var width: Int64?
-    public var height: Int64?
-    public var durationSeconds: Double?
-    public var thumbnail: String?
-    /// The ID of the thumbnail, if this cluster stores it.
-    public var thumbnailID: String?
-    /// Only for whoever reviews messages: where the content can be read before others may.
-    public var reviewURL: String?
-    /// The same for the thumbnail, if this cluster stores it.
-    public var thumbnailReviewURL: String?
-
-    public init(url: String, name: String, size: Int64, contentType: String) {
-        self.url = url
-        self.name = name
-        self.size = size
-        self.contentType = contentType
-    }
-}
-
-/// The content of a message. One case per shape; the type says which of the media types it is.
-///
-/// Larger ones stand elsewhere, so that a message of text is small wherever it is copied.
-public enum MessageBody: Sendable, Hashable {
-    case text(String)
-    case tip(String)
-    case command(payload: [UInt8])
-    indirect case image(Media)
-    indirect case audio(Media)
-    indirect case video(Media)
-    indirect case file(Media)
-    indirect case location(latitude: Double, longitude: Double, title: String)
-    indirect case custom(content: String, subtype: Int64, searchable: String?)
-    indirect case combine(title: String, summary: String, messageIDs: [String])
-    indirect case notification(Notification)
-    /// A recalled message keeps its place and its type and loses its body.
-    case recalled(MessageType)
-    /// Read by a client: a body of a later version, by the name of its type (in protobuf, the number). To be shown as
-    /// such or ignored.
-    case unknown(String)
-
-    /// The media of IMAGE, AUDIO, VIDEO and FILE.
-    public var media: Media? {
-        switch self {
-        case .image(let media), .audio(let media), .video(let media), .file(let media): media
-        default: nil
-        }
-    }
-
-    /// The same message with other media; for a body without any, itself.
-    public func with(_ media: Media) -> MessageBody {
-        switch self {
-        case .image: .image(media)
-        case .audio: .audio(media)
-        case .video: .video(media)
-        case .file: .file(media)
-        default: self
-        }
-    }
-
-    public var type: MessageType {
-        switch self {
-        case .text: .text
-        case .tip: .tip
-        case .command: .command
-        case .image: .image
-        case .audio: .audio
-        case .video: .video
-        case .file: .file
-        case .location: .location
-        case .custom: .custom
-        case .combine: .combine
-        case .notification: .notification
-        case .recalled(let type): type
-        case .unknown: .unknown
-        }
-    }
 }
 
 /// The sender of a message, as of the moment it was accepted.
@@ -283,29 +174,31 @@ public struct MessageFields: Sendable, Hashable {
     public var mentionAll = false
     /// Whether the app's webhook gets it: kept with the message, never shown.
     public var webhook = true
-    private var rare: Rare?
+    private var rare: RareMessageParts?
 
     public var mentions: [UserID] {
         get { rare?.mentions ?? [] }
-        set { if rare != nil || !newValue.isEmpty { rare = Rare(newValue, to, ext, replyTo, editedAt) } }
+        set { if rare != nil || !newValue.isEmpty { rare = RareMessageParts(newValue, to, ext, replyTo, editedAt) } }
     }
     public var to: [UserID] {
         get { rare?.to ?? [] }
-        set { if rare != nil || !newValue.isEmpty { rare = Rare(mentions, newValue, ext, replyTo, editedAt) } }
+        set {
+            if rare != nil || !newValue.isEmpty { rare = RareMessageParts(mentions, newValue, ext, replyTo, editedAt) }
+        }
     }
     public var ext: String? {
         get { rare?.ext }
-        set { if rare != nil || newValue != nil { rare = Rare(mentions, to, newValue, replyTo, editedAt) } }
+        set { if rare != nil || newValue != nil { rare = RareMessageParts(mentions, to, newValue, replyTo, editedAt) } }
     }
     /// The kept message that it answers.
     public var replyTo: ReplyReference? {
         get { rare?.reply }
-        set { if rare != nil || newValue != nil { rare = Rare(mentions, to, ext, newValue, editedAt) } }
+        set { if rare != nil || newValue != nil { rare = RareMessageParts(mentions, to, ext, newValue, editedAt) } }
     }
     /// When it was amended last.
     public var editedAt: Timestamp? {
         get { rare?.editedAt }
-        set { if rare != nil || newValue != nil { rare = Rare(mentions, to, ext, replyTo, newValue) } }
+        set { if rare != nil || newValue != nil { rare = RareMessageParts(mentions, to, ext, replyTo, newValue) } }
     }
 
     /// Whether it has any of `mentions`, `to`, `ext`, `replyTo` and `editedAt`: few have, and asking for each costs more.
@@ -321,7 +214,7 @@ public struct MessageFields: Sendable, Hashable {
 }
 
 /// The parts that few messages have: one reference, so that a message of text is small wherever its fields are copied.
-private final class Rare: Sendable, Hashable {
+private final class RareMessageParts: Sendable, Hashable {
     let mentions: [UserID]
     let to: [UserID]
     let ext: String?
@@ -334,7 +227,7 @@ private final class Rare: Sendable, Hashable {
         (self.mentions, self.to, self.ext, self.reply, self.editedAt) = (mentions, to, ext, reply, editedAt)
     }
 
-    static func == (one: Rare, other: Rare) -> Bool {
+    static func == (one: RareMessageParts, other: RareMessageParts) -> Bool {
         one.mentions == other.mentions && one.to == other.to && one.ext == other.ext && one.reply == other.reply
             && one.editedAt == other.editedAt
     }
@@ -369,87 +262,7 @@ extension MessageFields {
         self.init(
             room: room, place: place, messageID: messageID, clientID: clientID, time: time, from: from, body: body,
             priority: priority, mentionAll: draft.mentionAll, webhook: draft.webhook,
-            rare: draft.rare == nil && replyTo == nil ? nil : Rare(draft.mentions, draft.to, draft.ext, replyTo, nil))
-    }
-}
-
-/// The parts that few drafts have: one reference, so that a draft of text is small wherever it is copied.
-fileprivate final class RareParts: Sendable, Hashable {
-    let mentions: [UserID]
-    let to: [UserID]
-    let ext: String?
-    let replyTo: String?
-
-    /// nil when there is none of them.
-    init?(mentions: [UserID], to: [UserID], ext: String?, replyTo: String?) {
-        guard !mentions.isEmpty || !to.isEmpty || ext != nil || replyTo != nil else { return nil }
-        (self.mentions, self.to, self.ext, self.replyTo) = (mentions, to, ext, replyTo)
-    }
-
-    static func == (one: RareParts, other: RareParts) -> Bool {
-        one.mentions == other.mentions && one.to == other.to && one.ext == other.ext && one.replyTo == other.replyTo
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(mentions)
-        hasher.combine(to)
-        hasher.combine(ext)
-        hasher.combine(replyTo)
-    }
-}
-
-/// The part of a message that its sender decides; the room adds place, ID, time and role.
-public struct MessageDraft: Sendable, Hashable {
-    public var body: MessageBody
-    public var priority = Priority.normal
-    fileprivate var rare: RareParts?
-    public var mentionAll = false
-    public var mentions: [UserID] {
-        get { rare?.mentions ?? [] }
-        set { if rare != nil || !newValue.isEmpty { setRare(newValue, to, ext, replyTo) } }
-    }
-    public var to: [UserID] {
-        get { rare?.to ?? [] }
-        set { if rare != nil || !newValue.isEmpty { setRare(mentions, newValue, ext, replyTo) } }
-    }
-    public var ext: String? {
-        get { rare?.ext }
-        set { if rare != nil || newValue != nil { setRare(mentions, to, newValue, replyTo) } }
-    }
-    /// The ID of the kept message of the same room that it answers.
-    public var replyTo: String? {
-        get { rare?.replyTo }
-        set { if rare != nil || newValue != nil { setRare(mentions, to, ext, newValue) } }
-    }
-    /// `history`: false asks not to keep it. COMMAND and directed messages are never kept.
-    public var keep = true
-    /// `webhook`: false keeps it from the app's webhook.
-    public var webhook = true
-
-    public init(body: MessageBody) { self.body = body }
-
-    private mutating func setRare(_ mentions: [UserID], _ to: [UserID], _ ext: String?, _ replyTo: String?) {
-        rare = RareParts(mentions: mentions, to: to, ext: ext, replyTo: replyTo)
-    }
-
-    /// Whether the message gets a seq and a row in history (PROTOCOL.md, "Unkept").
-    public var isKept: Bool { keep && to.isEmpty && body.type != .command }
-}
-
-/// One item of a `barrage` push.
-public struct BarrageItem: Sendable, Hashable {
-    public var from: Sender?
-    public var text: String
-    public var time: Timestamp
-    public var ext: String?
-    public var style: String?
-    public var priority = Priority.normal
-    /// How many equal texts of one window this item stands for.
-    public var count: Int64 = 1
-
-    public init(from: Sender?, text: String, time: Timestamp) {
-        self.from = from
-        self.text = text
-        self.time = time
+            rare: !draft.hasRareParts && replyTo == nil
+                ? nil : RareMessageParts(draft.mentions, draft.to, draft.ext, replyTo, nil))
     }
 }

@@ -2,6 +2,7 @@ import ChatModel
 import EventLoop
 import SessionCore
 import Telemetry
+import Transport
 
 /// The end of a turn: what it left is written, connection by connection and room by room, so that no turn takes long.
 extension GatewayLane {
@@ -117,5 +118,15 @@ extension GatewayLane {
         if let windowTimer, windowTimer.isScheduled { windowTimer.cancel() }
         let milliseconds = (first - min(first, now) + 999_999) / 1_000_000
         windowTimer = loop.schedule(afterMilliseconds: max(1, milliseconds)) {}
+    }
+
+    /// Joins several small frames into one write.
+    func gather(from queue: inout SendQueue<LaneFrame>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let next = queue.first, bytes.isEmpty || bytes.count + next.byteCount <= FramePieces.bytesMax {
+            next.bytes.withUnsafeBytes { bytes.append(contentsOf: $0) }
+            _ = queue.popFirst()
+        }
+        return bytes
     }
 }

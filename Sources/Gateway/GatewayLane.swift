@@ -4,9 +4,7 @@ import Logging
 import Moderation
 import RoomProtocol
 import SessionCore
-import ShardPlacement
 import TLS
-import Telemetry
 import Transport
 import Wire
 
@@ -28,16 +26,16 @@ final class GatewayLane {
     /// When a refused origin was last logged, 0 for never, and how many were not since.
     var refusedOriginsToldAt: UInt64 = 0
     var refusedOriginsUntold = 0
-    private var nextConnectionNumber: UInt64 = 0
+    var nextConnectionNumber: UInt64 = 0
     var connections: [UInt64: ClientConnection] = [:]
     var sessions: [SessionID: LaneSession] = [:]
     var hubs: [RoomID: Hub] = [:]
     /// Connections with something to write at the end of this turn.
     var dirty: ContiguousArray<ClientConnection> = []
     /// Connections that brought more than their share in this turn; read again in the next.
-    private var throttled: [ClientConnection] = []
+    var throttled: [ClientConnection] = []
     /// Connections that are not read until they have paid for what they have brought compressed.
-    private var overdrawn: [ClientConnection] = []
+    var overdrawn: [ClientConnection] = []
     /// The bytes that all connections hold, and who has to give them up.
     let buffers = LaneBuffers()
     var relief = Relief()
@@ -61,7 +59,7 @@ final class GatewayLane {
     /// The look at them that is under way.
     var round = Round()
     /// The calls of this turn to rooms.
-    private var calls: [RoomRequest] = []
+    var calls: [RoomRequest] = []
     /// Calls that rooms have not answered, and the leaders of these.
     var open = OpenRequests()
     /// Rooms that have been told what their viewers were shown.
@@ -98,11 +96,11 @@ final class GatewayLane {
     /// rooms changed without its knowing, or its clock would misjudge tokens.
     var refusalOfNewcomers: String?
     /// Connections over the limit that are being told so.
-    private var refusing = 0
-    private static let refusingMax = 256
+    var refusing = 0
+    static let refusingMax = 256
     /// How many turns there were: a connection's share is of one turn.
-    private(set) var turn: UInt64 = 0
-    private let tlsOutput = TLSOutput()
+    var turn: UInt64 = 0
+    let tlsOutput = TLSOutput()
 
     init(
         number: Int, loop: EventLoop, configuration: GatewayConfiguration, shared: GatewayShared,
@@ -205,234 +203,5 @@ final class GatewayLane {
     /// Closes without waiting for clients any more.
     func cutAll() {
         for connection in connections.values { connection.cut() }
-    }
-
-    private func accept(_ tcp: TCPConnection) {
-        guard let peer = IPAddress(tcp.remoteAddress), secure(tcp) else { return tcp.close() }
-        nextConnectionNumber += 1
-        let connection = ClientConnection(number: nextConnectionNumber, tcp: tcp, lane: self, address: peer)
-        connections[connection.number] = connection
-        tcp.handler = connection
-        plan(connection)
-        connection.places.isOfNode = shared.budget.takeConnection()
-        if !connection.places.isOfNode {
-            noteFullNode()
-            refuse(connection, .full)
-        } else if !shared.admission.take(.handshake, nowMilliseconds: loop.nowMilliseconds) {
-            refuse(connection, .tooFast)
-        }
-        // A proxy's clients are told apart by what it says in the request.
-        if !proxies.contains(peer) { claim(peer, for: connection) }
-        tcp.startReading()
-    }
-
-    var proxies: TrustedProxies { TrustedProxies(ranges: configuration.trustedProxies) }
-
-    /// Begins TLS, where it is configured. False when there is no memory for it.
-    private func secure(_ tcp: TCPConnection) -> Bool {
-        guard let context = shared.tls else { return true }
-        do throws(TLSError) {
-            try tcp.secure(with: context, output: tlsOutput)
-            return true
-        } catch {
-            logger.error("a connection gets no TLS", metadata: ["error": "\(error)"])
-            return false
-        }
-    }
-
-    /// Counts a connection for the address that it comes from.
-    func claim(_ address: IPAddress, for connection: ClientConnection) {
-        connection.address = address
-        if shared.budget.take(address) {
-            connection.places.holder = address.holder
-        } else {
-            noteFull(address)
-            refuse(connection, .addressFull)
-        }
-    }
-
-    /// One line for each time that the node is full, and not one for each client.
-    private func noteFullNode() {
-        guard shared.budget.noteFullNode(nowMilliseconds: loop.nowMilliseconds) else { return }
-        logger.warning(
-            "the node has all connections that it may have",
-            metadata: ["limit": "\(shared.budget.connectionsMax)"])
-    }
-
-    /// One address with that many connections is more often a proxy than somebody greedy.
-    private func noteFull(_ address: IPAddress) {
-        guard shared.budget.noteRefusal() else { return }
-        logger.warning(
-            "an address has all connections that one may have; if it is a proxy, put it into trustedProxies",
-            metadata: ["address": "\(address)", "limit": "\(configuration.connections.perAddressMax)"])
-    }
-
-    /// There is no place for this connection. It is told so when its handshake is done, as far as that costs little: a
-    /// browser shows its page no other answer. Beyond that it is just cut, and comes again when it likes.
-    private func refuse(_ connection: ClientConnection, _ reason: ClientConnection.NoPlace) {
-        guard connection.noPlace == nil else { return }
-        connection.noPlace = reason
-        switch reason {
-        case .full: shared.figures.nodePutOff.add()
-        case .addressFull: shared.figures.addressPutOff.add()
-        case .tooFast: shared.figures.handshakesPutOff.add()
-        }
-        refusing += 1
-        if refusing > Self.refusingMax { connection.cut() }
-    }
-
-    /// Sends a client away, to come back when there is a place.
-    func turnAway(_ connection: ClientConnection, _ reason: String, waitMs: Int64? = nil) {
-        askToReconnect(connection, .full, waitMs: waitMs)
-        connection.close(.connectionLimit, reason)
-    }
-
-    /// Sends a client away for which the node had no place when it came.
-    func turnAway(_ connection: ClientConnection, _ reason: ClientConnection.NoPlace) {
-        switch reason {
-        case .full, .addressFull: turnAway(connection, "too many connections")
-        case .tooFast:
-            turnAway(
-                connection, "too many clients come at once",
-                waitMs: shared.admission.wait(.handshake, nowMilliseconds: loop.nowMilliseconds))
-        }
-    }
-
-    func didClose(_ connection: ClientConnection) {
-        guard connections.removeValue(forKey: connection.number) != nil else { return }
-        agenda.forget(connection.number)
-        if connection.noPlace != nil { refusing -= 1 }
-        if connection.places.isOfNode { shared.budget.giveConnection() }
-        if let holder = connection.places.holder { shared.budget.give(holder) }
-        shared.figures.closed(connection.closeCode)
-        detach(connection)
-    }
-
-    /// The connection is no viewer any more; its session begins its grace.
-    func detach(_ connection: ClientConnection) {
-        connection.login.onClose()
-        for room in Array(connection.views.keys) { stopViewing(room, connection) }
-        if let user = connection.places.user {
-            connection.places.user = nil
-            shared.budget.give(user)
-        }
-        guard let session = connection.session else { return }
-        connection.session = nil
-        session.connection = nil
-        let heardAt = connection.heartbeat.heardAtMilliseconds
-        perform(session.state.onDisconnect(heardAt: heardAt, nowMilliseconds: loop.nowMilliseconds), of: session)
-        planGrace(of: session)
-    }
-
-    func stopViewing(_ room: RoomID, _ connection: ClientConnection) {
-        guard let hub = hubs[room] else { return }
-        hub.remove(connection)
-        guard hub.isEmpty else { return }
-        endWindow(of: hub)
-        hubs[room] = nil
-    }
-
-    // MARK: - The turn
-
-    func call(_ call: RoomRequest) { calls.append(call) }
-
-    private func routeCalls() {
-        turn &+= 1
-        if !throttled.isEmpty { readThrottled() }
-        guard !calls.isEmpty else { return }
-        let batch = calls
-        calls = []
-        ask(batch)
-    }
-
-    /// Those that wait go on, a share per turn; who brings too much again waits behind them.
-    private func readThrottled() {
-        let end = EventLoop.nowNanoseconds + EventLoop.shareNanoseconds
-        let due = throttled
-        throttled.removeAll(keepingCapacity: true)
-        var index = 0
-        repeat {
-            due[index].isThrottled = false
-            due[index].continueReading()
-            index += 1
-        } while index < due.count && EventLoop.nowNanoseconds < end
-        throttled.insert(contentsOf: due[index...], at: 0)
-        // Bytes that wait here are no reason for a turn by themselves.
-        if !throttled.isEmpty { loop.executeLater {} }
-    }
-
-    /// At the end of a turn reading is for the next.
-    func continueReadingLater(_ connection: ClientConnection) {
-        throttle(connection)
-        loop.executeLater {}
-    }
-
-    /// A full bucket for a connection that has brought nothing compressed yet.
-    var inflationBucket: TokenBucket {
-        TokenBucket(
-            ratePerSecond: configuration.inflatedBytesPerSecond, burst: configuration.inflatedBytesBurst,
-            nowMilliseconds: loop.nowMilliseconds)
-    }
-
-    func readLater(overdrawn connection: ClientConnection) { overdrawn.append(connection) }
-
-    /// Ten times a second: those that have paid go on, as others do that had to wait.
-    private func readOverdrawn() {
-        guard !overdrawn.isEmpty else { return }
-        overdrawn.removeAll { connection in
-            guard connection.phase.isEnding || !connection.owesInflation() else { return false }
-            connection.isOverdrawn = false
-            if !connection.phase.isEnding { continueReadingLater(connection) }
-            return true
-        }
-    }
-
-    func throttle(_ connection: ClientConnection) {
-        connection.pauseReading()
-        guard !connection.isThrottled else { return }
-        connection.isThrottled = true
-        throttled.append(connection)
-    }
-
-    /// Joins several small frames into one write.
-    func gather(from queue: inout SendQueue<LaneFrame>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        while let next = queue.first, bytes.isEmpty || bytes.count + next.byteCount <= FramePieces.bytesMax {
-            next.bytes.withUnsafeBytes { bytes.append(contentsOf: $0) }
-            _ = queue.popFirst()
-        }
-        return bytes
-    }
-
-    // MARK: - Losses
-
-    func noteDropped(_ frame: LaneFrame) {
-        if let room = frame.room { hubs[room]?.noteDropped(frame) }
-        shared.figures.dropped(
-            frame.traffic, count: max(1, frame.messageCount + frame.shownBarrageCount))
-    }
-
-    /// Those that lack some of a room's compressed stream read it no further. Before anything more of it is shown: until
-    /// then they are given nothing of rooms, because a loss that is not told comes first.
-    func regroup() {
-        guard !behind.isEmpty else { return }
-        for connection in exchange(&behind, with: []) {
-            connection.followed?.isBehind = false
-            if let room = connection.followed?.room { hubs[room]?.fallBehind(connection) }
-        }
-    }
-
-    func noteShed(_ session: LaneSession) { shared.figures.shedSessions.add() }
-
-    /// Tells a session that keeps up again what it was not given, and present totals in place of those.
-    func sendLosses(of session: LaneSession) {
-        guard let connection = session.connection else { return }
-        if !session.state.losses.isEmpty {
-            for push in session.state.takeLosses() { connection.push(push) }
-        }
-        guard !session.state.losses.withoutTotals.isEmpty else { return }
-        for room in session.state.losses.takeTotals() where connection.views[room] != nil {
-            if let push = hubs[room]?.totals.push { connection.push(.tallies(push)) }
-        }
     }
 }

@@ -51,7 +51,7 @@ public struct Presence: Sendable {
     }
 
     public var policy: RoomPolicy
-    private var visitors = PartitionedDictionary<PresenceKey, Visitor>()
+    var visitors = PartitionedDictionary<PresenceKey, Visitor>()
     private var stays = PartitionedDictionary<UserID, Stay>()
     private(set) var guests = SortedList<Place>()
     private(set) var fixed = SortedList<Place>()
@@ -62,13 +62,13 @@ public struct Presence: Sendable {
     /// Lanes with at least one viewer, sorted.
     public private(set) var lanes: [Lane] = []
     private var viewersByEncoding: [ClientEncoding: Int] = [:]
-    private var nextMessage: UInt64 = 0
+    var nextMessage: UInt64 = 0
     /// Another one whenever a lane's sessions are others.
     public private(set) var laneVersion: UInt64 = 0
-    private var digest = EnterExitDigest()
-    private var pushedOnline: Int64 = 0
-    private var onlinePushedAt: Timestamp?
-    private var changes = PresenceChanges()
+    var digest = EnterExitDigest()
+    var pushedOnline: Int64 = 0
+    var onlinePushedAt: Timestamp?
+    var changes = PresenceChanges()
 
     public init(policy: RoomPolicy) { self.policy = policy }
 
@@ -421,136 +421,5 @@ public struct Presence: Sendable {
         case .restricted: restricted.remove(stay.place)
         case .fixed: fixed.remove(stay.place)
         }
-    }
-
-    // MARK: - Telling
-
-    private mutating func publishEnter(_ visitor: Visitor, role: Role, notify: EnterExitNotify, at now: Timestamp)
-        -> Notification?
-    {
-        // Everybody is told the same: one who is RESTRICTED comes and goes as a guest does.
-        let role = role.shownToOthers
-        guard isTold(isFixed: role.isFixed, notify) else { return nil }
-        if !role.isFixed, online > policy.digestAboveOnline {
-            digest.enter(visitor, at: now)
-            return nil
-        }
-        var notification = Notification(.enter)
-        let name = UserName(user: visitor.user, nick: visitor.profile.nick)
-        notification.operator = name
-        notification.targets = [name]
-        notification.notifyExt = visitor.notifyExt
-        notification.data = .entered(
-            avatar: visitor.profile.avatar, ext: visitor.profile.ext, role: visitor.anonymous ? .anonymous : role,
-            online: Int64(online))
-        return notification
-    }
-
-    /// Whether the room is big is asked with whoever enters or exits counted in, so both ends of a stay are alike.
-    private mutating func publishExit(
-        _ stay: Stay, _ user: UserID, onlineBefore: Int, notify: EnterExitNotify, at now: Timestamp
-    ) -> Notification? {
-        let isFixed = stay.standing == .fixed
-        guard isTold(isFixed: isFixed, notify) else { return nil }
-        if !isFixed, onlineBefore > policy.digestAboveOnline {
-            digest.exit(at: now)
-            return nil
-        }
-        var notification = Notification(.exit)
-        let name = UserName(user: user, nick: stay.profile.nick)
-        notification.operator = name
-        notification.targets = [name]
-        notification.data = .exited(online: Int64(online))
-        return notification
-    }
-
-    private func isTold(isFixed: Bool, _ notify: EnterExitNotify) -> Bool {
-        switch notify {
-        case .all: true
-        case .fixedOnly: isFixed
-        case .none: false
-        }
-    }
-
-    // MARK: - Replication
-
-    /// From here on changes of that node's sessions are noted, for other replicas; nil: no more.
-    public mutating func replicate(_ node: NodeID?) { if changes.node != node { changes = PresenceChanges(of: node) } }
-
-    /// Whether there are changes that other replicas have not been told of.
-    public var hasChanges: Bool { !changes.isEmpty }
-
-    /// The session's node can't be reached: other replicas are told of it as of those of the leader's node.
-    public mutating func setLost(_ key: PresenceKey) { if visitors.has(key) { changes.noteLost(key) } }
-
-    /// The session's node is reached again.
-    public mutating func setReached(_ key: PresenceKey) { changes.noteReached(key) }
-
-    /// All sessions that other replicas are told of, in no order: for one that knows nothing yet.
-    public func replicatedSessions() -> [PresenceKey] {
-        lanes.filter { $0.node == changes.node }.flatMap { keys(on: $0) } + changes.lost
-    }
-
-    /// The session as other replicas are told of it now; nil: it is not here, or its node announces it.
-    public func replicated(_ key: PresenceKey) -> Visitor? { changes.tells(key) ? visitors[key] : nil }
-
-    /// The oldest changes that other replicas have not been told of, as they are now: at most so many.
-    public mutating func takeChanges(max: Int) -> [PresenceChange] {
-        var taken: [PresenceChange] = []
-        for key in changes.take(max: max) {
-            guard let key else {
-                taken.append(.emptied)
-                continue
-            }
-            if let visitor = replicated(key) {
-                taken.append(.here(visitor))
-                continue
-            }
-            changes.forget(key)
-            // A session may have come from a lost node to the leader's, and they know it there already.
-            if let node = changes.node, visitors.has(PresenceKey(node: node, session: key.session)) { continue }
-            taken.append(.gone(key.session))
-        }
-        return taken
-    }
-
-    // MARK: - Time
-
-    /// A leader begins to learn who is here, and lanes announce them one by one: the count is not pushed before it may have
-    /// heard of all.
-    public mutating func beginCounting(at now: Timestamp) { onlinePushedAt = now }
-
-    /// When `tick` has something to do next; nil while nothing changes.
-    public var nextTick: Timestamp? {
-        guard Int64(online) != pushedOnline else { return digest.dueAt }
-        let push = onlinePushedAt?.adding(seconds: policy.onlinePushSeconds) ?? Timestamp(0)
-        return digest.dueAt.map { min($0, push) } ?? push
-    }
-
-    /// Effects that have become due: the digest of the last second, and the count if it has changed and was not pushed
-    /// within `onlinePushSeconds`.
-    public mutating func tick(at now: Timestamp) -> [PresenceEffect] {
-        var effects: [PresenceEffect] = []
-        if let notification = digest.take(online: Int64(online), at: now) { effects.append(.show(notification)) }
-        let earliest = onlinePushedAt?.adding(seconds: policy.onlinePushSeconds)
-        if Int64(online) != pushedOnline, earliest.map({ $0 <= now }) ?? true {
-            pushedOnline = Int64(online)
-            onlinePushedAt = now
-            effects.append(.online(pushedOnline))
-        }
-        return effects
-    }
-
-    /// The message that shows a 301, 302 or 350 behind the room's last seq.
-    public mutating func message(
-        _ notification: Notification, in room: RoomID, _ incarnation: Incarnation, after lastSeq: UInt64,
-        at now: Timestamp
-    ) -> Message {
-        nextMessage &+= 1
-        let time = UInt64(exactly: now.milliseconds) ?? 0
-        return Message(
-            room: room, place: .unkept(after: lastSeq),
-            messageID: MessageID.soft(incarnation, time: time, ordinal: nextMessage).text, time: now, from: nil,
-            body: .notification(notification))
     }
 }

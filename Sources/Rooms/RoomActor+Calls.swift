@@ -221,22 +221,6 @@ extension RoomActor {
         }
     }
 
-    /// A user who is to be blacklisted waits while the messages are looked for. Nobody makes others wait whom `apply`
-    /// would refuse; and what it might accept, because a promotion is on its way, would be without the messages.
-    private func requireMayLookUp(for command: Command) throws(ChatError) {
-        if case .setBlacklist(let user, enable: true, _) = command.body {
-            try state.requireMayKick(user, by: command.actor)
-        }
-        if case .registerUpload = command.body, case .member = command.actor {
-            if !context.cluster.level.brings(.media) { throw .upgrading(.media) }
-            try state.requireMayRegister(by: command.actor, at: context.now())
-        }
-        if case .member(let user, _, let anonymous) = command.actor, !unsettled(in: command.body).isEmpty {
-            try state.maySpeak(user, anonymous: anonymous, at: context.now())
-        }
-        try requireMayRefer(command)
-    }
-
     /// The messages of a COMBINE are in the rooms of the session that sends it.
     private func lookup(of change: OperationChange, _ call: SessionOrigin) -> FactLookup? {
         switch change.lookup {
@@ -249,60 +233,6 @@ extension RoomActor {
             return neededOriginal(of: change.body) == nil && unsettled(in: change.body).isEmpty ? nil : .original
         }
         return .copies(messageIDs, for: call.caller.user, from: call.rooms)
-    }
-
-    /// Refuses what depends on who is here; a repeat gets the first answer all the same.
-    func requireTarget(of proposal: Proposal, at now: Timestamp) throws(ChatError) {
-        guard let refusal = refusal(of: proposal.command) else { return }
-        if let key = proposal.key, state.remembers(key, at: now) { return }
-        if case .kick(let user, _, _) = proposal.command.body {
-            // A user who may not kick is told so, whether the target is here or not.
-            try state.requireMayKick(user, by: proposal.command.actor)
-        }
-        throw refusal
-    }
-
-    /// A kick that bans nobody and lifts no ban needs somebody to kick, and an anonymous member cannot hold a role.
-    private func refusal(of command: Command) -> ChatError? {
-        switch command.body {
-        case .queueSet(let write, _): refusal(ofOwner: write.owner, by: command.actor)
-        case .post(let draft) where !draft.to.isEmpty: refusal(ofLengthOf: draft, by: command.actor)
-        case .kick(let user, banSeconds: nil, _)
-        where !presence.isHere(user) && !mayBeAnnounced(user, at: context.now()):
-            ChatError(.notFound, "\(user) is not in \(id)", field: "user")
-        case .kick(let user, banSeconds: 0, _)
-        where !presence.isHere(user) && !state.isBanned(user, at: context.now()):
-            ChatError(.notFound, "\(user) is not in \(id), and not banned either", field: "user")
-        case .setManager(let user, enable: true, _) where presence.isAnonymous(user),
-            .setMember(let user, enable: true, _) where presence.isAnonymous(user),
-            .setRole(let user, .manager, _) where presence.isAnonymous(user),
-            .setRole(let user, .normal, _) where presence.isAnonymous(user):
-            ChatError(.forbidden, "an anonymous member cannot hold a role", field: "user")
-        // It would be a fixed member for good, of whom nobody hears again.
-        case .setMute(let user, enable: true, _) where presence.isAnonymous(user):
-            ChatError(.forbidden, "an anonymous member only listens, and cannot be muted", field: "user")
-        default:
-            nil
-        }
-    }
-
-    /// A manager seats only those who are here; whom the app server seats has the grace to enter. Others may seat nobody,
-    /// as `apply` says.
-    private func refusal(ofOwner owner: UserID?, by actor: Actor) -> ChatError? {
-        guard let owner, case .member(let user, _, _) = actor, state.role(of: user).rank >= Role.manager.rank
-        else { return nil }
-        if presence.isAnonymous(owner) {
-            return ChatError(.forbidden, "an anonymous member cannot own an element", field: "owner")
-        }
-        guard !presence.isHere(owner), !mayBeAnnounced(owner, at: context.now()) else { return nil }
-        return ChatError(.notFound, "\(owner) is not in \(id)", field: "owner")
-    }
-
-    private func requireMayList(_ kind: MemberKind, _ visitor: Visitor) throws(ChatError) {
-        guard !visitor.anonymous else { throw ChatError(.forbidden, "anonymous members can't list members") }
-        guard ![.muted, .blacklisted, .banned].contains(kind) || state.role(of: visitor.user).rank > 0 else {
-            throw ChatError(.forbidden, "this listing is for managers")
-        }
     }
 
     /// Answers a call that is in the log already, and needs no second place there.
@@ -330,40 +260,6 @@ extension RoomActor {
             origin: .session(SessionRequest(address: call.address, request: call.request, answer: change.answer)),
             slot: UndecidedChanges.slot(of: call.address.session),
             moderate: true)
-    }
-
-    /// The session lives on another lane or node, or speaks another encoding, from here on.
-    func move(_ key: PresenceKey, _ call: SessionOrigin, from former: NodeID?) {
-        let address = call.address
-        if let former { takeOver(PresenceKey(node: former, session: key.session), key, call) }
-        presence.move(key, lane: address.lane, encoding: address.encoding)
-        presence.setBack(key)
-        if let visitor = presence.visitor(key) {
-            publishVoice(of: visitor, at: context.now())
-            if isLost(key.node) {
-                lose(key, at: context.now())
-            } else if graces.inherited.contains(key) {
-                endGrace(of: key)
-            }
-        } else if !entering.arrivals.contains(key), waiting.holds[key] == nil,
-            let cause = recentExclusion(of: call.caller)
-        {
-            // Its former lane was told, and had given it away already.
-            notify(call, .kicked(key.session, cause.reason, ext: cause.ext))
-        }
-        stream.encodings.formUnion(presence.encodings)
-    }
-
-    /// Nobody gets answers to the session's open calls at the other node; its client asks again.
-    func takeOver(_ old: PresenceKey, _ key: PresenceKey, _ call: SessionOrigin) {
-        entering.arrivals.forget(old)
-        cancelReads(of: old)
-        // Its word for its lane still holds.
-        waiting.holds[old]?.calls.removeAll { if case .operation = $0.body { true } else { false } }
-        guard presence.visitor(old)?.user == call.caller.user else { return }
-        endGrace(of: old)
-        presence.move(old, to: key, lane: call.address.lane, encoding: call.address.encoding)
-        holdIfThrownOut(call.caller.user, key)
     }
 
     // MARK: - Answers
