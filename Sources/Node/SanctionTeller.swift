@@ -19,7 +19,7 @@ final class SanctionTeller: Sendable {
         webhook: @escaping @Sendable () -> WebhookSettings?
     ) {
         task = Task {
-            var backOff = BackOff(first: 1_000, longest: 60_000)
+            var retryDelay = RetryDelay(firstMilliseconds: 1_000, longestMilliseconds: 60_000)
             // Once a minute, as of other batches.
             var warnedAt: ContinuousClock.Instant?
             while !Task.isCancelled {
@@ -30,7 +30,7 @@ final class SanctionTeller: Sendable {
                 if isTold, let last = events.last {
                     do throws(ChatError) {
                         try await Self.notify(through: last.index, system, client, settings, figures)
-                        backOff.succeeded()
+                        retryDelay.succeeded()
                         figures.delivering(nil, nil)
                     } catch {
                         if !Task.isCancelled, warnedAt.map({ .now - $0 >= .seconds(60) }) ?? true {
@@ -39,7 +39,7 @@ final class SanctionTeller: Sendable {
                                 "the webhook has not been told of sanctions; they are told again",
                                 metadata: ["reason": "\(error.message)"])
                         }
-                        wait = .milliseconds(backOff.failed(random: .random(in: 0..<1)))
+                        wait = .milliseconds(retryDelay.failed(random: .random(in: 0..<1)))
                     }
                 }
                 let end = ContinuousClock.now + wait
@@ -47,7 +47,7 @@ final class SanctionTeller: Sendable {
                     try? await Task.sleep(for: min(Self.wait, end - .now))
                 }
                 // Another receiver has refused nothing yet.
-                if webhook() != settings { backOff.succeeded() }
+                if webhook() != settings { retryDelay.succeeded() }
             }
         }
     }

@@ -108,7 +108,7 @@ package final class WebhookDispatcher {
     /// Answers to what was begun before a change of leadership are not heard.
     private var generation = 0
     private var attempt = 0
-    private var backOff = BackOff(first: 500, longest: 60_000)
+    private var retryDelay = RetryDelay(firstMilliseconds: 500, longestMilliseconds: 60_000)
     private var batches: UInt64 = 0
     /// When a failure was last logged; nil: none was since this node leads.
     private var loggedAt: Timestamp?
@@ -213,7 +213,7 @@ package final class WebhookDispatcher {
 
     /// The next failure is logged, and its call repeated soon.
     private func forgetFailures() {
-        backOff.succeeded()
+        retryDelay.succeeded()
         loggedAt = nil
     }
 
@@ -355,13 +355,13 @@ package final class WebhookDispatcher {
     private func delivered(_ failure: String?) {
         guard case .delivering(let building) = state else { return }
         guard let failure else {
-            backOff.succeeded()
+            retryDelay.succeeded()
             figures.delivered.add(building.batch.items.count)
             return accepted(building)
         }
         figures.failed.add()
         state = .waiting(building)
-        let wait = backOff.failed(random: random())
+        let wait = retryDelay.failed(random: random())
         logFailure(failure, of: building.batch, retryMilliseconds: wait)
         let (generation, attempt) = (generation, attempt)
         loop.schedule(afterMilliseconds: UInt64(clamping: wait)) { [weak self] in

@@ -68,14 +68,14 @@ struct CallbackTests {
     }
 
     @Test func `the wait doubles up to its bound and starts anew after a success`() {
-        var backOff = BackOff(first: 500, longest: 60_000)
-        let first = [0, 1, 0.5].map { backOff.failed(random: $0) }
+        var retryDelay = RetryDelay(firstMilliseconds: 500, longestMilliseconds: 60_000)
+        let first = [0, 1, 0.5].map { retryDelay.failed(random: $0) }
         #expect(first == [250, 1_000, 1_500])
-        let later = (0..<100).map { _ in backOff.failed(random: 1) }
+        let later = (0..<100).map { _ in retryDelay.failed(random: 1) }
         #expect(later.max() == 60_000)
         #expect(later.last == 60_000)
-        backOff.succeeded()
-        let again = backOff.failed(random: 1)
+        retryDelay.succeeded()
+        let again = retryDelay.failed(random: 1)
         #expect(again == 500)
     }
 }

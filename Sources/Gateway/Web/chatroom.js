@@ -1300,7 +1300,7 @@ export class ChatroomClient extends Emitter {
     const refused = (code, name, message) => Promise.reject(ChatroomError.of({ code, name, message }));
     let text;
     try { text = JSON.stringify(fields, wellFormed); } catch (error) { return refused(414, "BAD_PARAMETER", error.message); }
-    // What is put around it is less than 64 bytes.
+    // The rest of the frame is less than 64 bytes.
     if (text.length > FRAME_BYTES_MAX / 4 && bytesOf(text) > FRAME_BYTES_MAX - 64) {
       return refused(413, "TOO_LARGE", "a call is at most 1 MB");
     }
